@@ -1,5 +1,7 @@
 //! The session store of a coding agent.
 
 mod error;
+pub mod json;
+mod time;
 
 pub use error::{Error, Result};

@@ -1,0 +1,14 @@
+//! JSON as bytes: the exact check of a line, look-ups in it, and splicing. Nothing here builds a tree.
+
+mod block;
+mod edit;
+mod raw;
+mod scan;
+mod text;
+
+pub(crate) use edit::{Edits, ObjectEdit};
+pub use raw::Raw;
+pub(crate) use raw::Member;
+pub use scan::{MAX_DEPTH, Malformed, check};
+pub(crate) use scan::{Key, Scanner, Span};
+pub(crate) use text::{Piece, encode, pieces, quoted, utf16_len};
