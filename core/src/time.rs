@@ -144,7 +144,7 @@ mod tests {
         for day in (-800_000..800_000i64).step_by(37) {
             let millis = day * 86_400_000 + (day * 7919).rem_euclid(86_400_000);
             let text = format(millis);
-            if text.len() == 24 {
+            if text.len() == 24 && !text.starts_with('-') {
                 assert_eq!(parse(&text), Some(millis), "{text}");
             }
         }

@@ -152,7 +152,13 @@ mod tests {
         assert_eq!(edited(r#" {"a" : 1 , "b":2}	"#, |e| e.set("a", b"9".into())), r#" {"a" : 9 , "b":2}	"#);
         assert_eq!(edited(r#"{"a":1,"a":2}"#, |e| e.set("a", b"9".into())), r#"{"a":1,"a":9}"#);
         assert_eq!(edited(r#"{"a":1 }"#, |e| e.set("b", b"9".into())), r#"{"a":1 ,"b":9}"#);
-        assert_eq!(edited(r#"{}"#, |e| { e.set("b", b"9".into()); e.set("c", b"[]".into()) }), r#"{"b":9,"c":[]}"#);
+        assert_eq!(
+            edited(r#"{}"#, |e| {
+                e.set("b", b"9".into());
+                e.set("c", b"[]".into())
+            }),
+            r#"{"b":9,"c":[]}"#
+        );
     }
 
     #[test]
@@ -163,7 +169,19 @@ mod tests {
         assert_eq!(remove(r#"{"a":1,"b":2,"c":3}"#, &["b", "c"]), r#"{"a":1}"#);
         assert_eq!(remove(r#"{"a":1,"b":2,"c":3}"#, &["a", "c"]), r#"{"b":2}"#);
         assert_eq!(remove(r#"{ "a":1,"a":2 }"#, &["a"]), r#"{  }"#);
-        assert_eq!(edited(r#"{"a":1}"#, |e| { e.remove("a"); e.set("b", b"2".into()) }), r#"{"b":2}"#);
-        assert_eq!(edited(r#"{"x":0,"a":1}"#, |e| { e.remove("a"); e.set("b", b"2".into()) }), r#"{"x":0,"b":2}"#);
+        assert_eq!(
+            edited(r#"{"a":1}"#, |e| {
+                e.remove("a");
+                e.set("b", b"2".into())
+            }),
+            r#"{"b":2}"#
+        );
+        assert_eq!(
+            edited(r#"{"x":0,"a":1}"#, |e| {
+                e.remove("a");
+                e.set("b", b"2".into())
+            }),
+            r#"{"x":0,"b":2}"#
+        );
     }
 }

@@ -7,8 +7,8 @@ mod scan;
 mod text;
 
 pub(crate) use edit::{Edits, ObjectEdit};
-pub use raw::Raw;
 pub(crate) use raw::Member;
-pub use scan::{MAX_DEPTH, Malformed, check};
+pub use raw::Raw;
 pub(crate) use scan::{Key, Scanner, Span};
+pub use scan::{MAX_DEPTH, Malformed, check};
 pub(crate) use text::{Piece, encode, pieces, quoted, utf16_len};
