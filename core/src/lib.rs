@@ -2,11 +2,17 @@
 
 mod error;
 mod glued;
+mod header;
+mod index;
 pub mod json;
+mod load;
+mod read_at;
 mod record;
 mod time;
 mod usage;
 
 pub use error::{Error, Result};
+pub use header::{CURRENT_SESSION_VERSION, Header, TitleSource};
+pub use read_at::ReadAt;
 pub use record::EntryKind;
 pub use usage::Usage;

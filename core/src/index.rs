@@ -1,0 +1,242 @@
+//! The index over a session's entries: ids, parent links, children, labels. Bodies are elsewhere.
+//!
+//! A parent link names an *id*, not an entry: ids are interned as nodes, and a node knows the last entry in the file
+//! that has the id. So duplicate ids, parents that come later in the file and parents that appear long after their
+//! children all cost nothing extra, and no link ever has to be moved.
+
+use crate::record::{EntryKind, Role};
+use hashbrown::HashTable;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+/// The place of an entry in file order.
+pub(crate) type EntryNo = u32;
+type NodeNo = u32;
+const NONE: u32 = u32::MAX;
+
+/// Timestamp of an entry whose `timestamp` cannot be read; sorts before all others.
+pub(crate) const NO_TIME: i64 = i64::MIN;
+
+/// Where an entry's line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the session's file.
+    File { offset: u64, len: u32 },
+    /// In memory, under this number.
+    Memory(u32),
+}
+
+/// One entry, without its body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) place: Place,
+    id: NodeNo,
+    parent: NodeNo,
+    next_sibling: EntryNo,
+    /// Line in the file, from 1; 0 while it is not in the file.
+    pub(crate) line: u32,
+    pub(crate) time: i64,
+    pub(crate) kind: EntryKind,
+    pub(crate) role: Role,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    text: u64,
+    len: u32,
+    /// The last entry with this id.
+    entry: EntryNo,
+    first_child: EntryNo,
+    last_child: EntryNo,
+}
+
+impl Node {
+    fn text(self, arena: &str) -> &str {
+        let start = self.text as usize;
+        &arena[start..start + self.len as usize]
+    }
+}
+
+/// What is known of an entry that is to be added.
+pub(crate) struct NewSlot<'a> {
+    pub(crate) place: Place,
+    pub(crate) id: Option<&'a str>,
+    pub(crate) parent: Option<&'a str>,
+    pub(crate) line: u32,
+    pub(crate) time: i64,
+    pub(crate) kind: EntryKind,
+    pub(crate) role: Role,
+}
+
+#[derive(Default)]
+pub(crate) struct Index {
+    slots: Vec<Slot>,
+    nodes: Vec<Node>,
+    text: String,
+    table: HashTable<NodeNo>,
+    hasher: RandomState,
+    labels: HashMap<NodeNo, Box<str>>,
+}
+
+impl Index {
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn slot(&self, entry: EntryNo) -> &Slot {
+        &self.slots[entry as usize]
+    }
+
+    pub(crate) fn slot_mut(&mut self, entry: EntryNo) -> &mut Slot {
+        &mut self.slots[entry as usize]
+    }
+
+    pub(crate) fn entries(&self) -> std::ops::Range<EntryNo> {
+        0..self.slots.len() as EntryNo
+    }
+
+    fn node_text(&self, node: NodeNo) -> &str {
+        self.nodes[node as usize].text(&self.text)
+    }
+
+    fn find(&self, id: &str) -> Option<NodeNo> {
+        let hash = self.hasher.hash_one(id);
+        self.table.find(hash, |&node| self.node_text(node) == id).copied()
+    }
+
+    fn intern(&mut self, id: &str) -> NodeNo {
+        if let Some(node) = self.find(id) {
+            return node;
+        }
+        let node = self.nodes.len() as NodeNo;
+        let Index { nodes, text, hasher, table, .. } = self;
+        table.insert_unique(hasher.hash_one(id), node, |&other| hasher.hash_one(nodes[other as usize].text(text)));
+        let start = text.len() as u64;
+        text.push_str(id);
+        nodes.push(Node { text: start, len: id.len() as u32, entry: NONE, first_child: NONE, last_child: NONE });
+        node
+    }
+
+    pub(crate) fn push(&mut self, new: &NewSlot<'_>) -> EntryNo {
+        let entry = self.slots.len() as EntryNo;
+        let id = new.id.map_or(NONE, |id| self.intern(id));
+        let parent = new.parent.map_or(NONE, |parent| self.intern(parent));
+        if let Some(node) = self.nodes.get_mut(id as usize) {
+            node.entry = entry;
+        }
+        if let Some(node) = self.nodes.get_mut(parent as usize) {
+            match node.last_child {
+                NONE => node.first_child = entry,
+                last => self.slots[last as usize].next_sibling = entry,
+            }
+            node.last_child = entry;
+        }
+        let NewSlot { place, line, time, kind, role, .. } = *new;
+        self.slots.push(Slot { place, id, parent, next_sibling: NONE, line, time, kind, role });
+        entry
+    }
+
+    /// Gives back memory that growing took in reserve.
+    pub(crate) fn shrink(&mut self) {
+        self.slots.shrink_to_fit();
+        self.nodes.shrink_to_fit();
+        self.text.shrink_to_fit();
+    }
+
+    pub(crate) fn id(&self, entry: EntryNo) -> Option<&str> {
+        let node = self.slot(entry).id;
+        (node != NONE).then(|| self.node_text(node))
+    }
+
+    /// The id that the entry's `parentId` names, whether or not an entry has it.
+    pub(crate) fn parent_id(&self, entry: EntryNo) -> Option<&str> {
+        let node = self.slot(entry).parent;
+        (node != NONE).then(|| self.node_text(node))
+    }
+
+    pub(crate) fn parent(&self, entry: EntryNo) -> Option<EntryNo> {
+        self.node_entry(self.slot(entry).parent)
+    }
+
+    fn node_entry(&self, node: NodeNo) -> Option<EntryNo> {
+        self.nodes.get(node as usize).map(|node| node.entry).filter(|&entry| entry != NONE)
+    }
+
+    /// The last entry in the file that has this id.
+    pub(crate) fn by_id(&self, id: &str) -> Option<EntryNo> {
+        self.node_entry(self.find(id)?)
+    }
+
+    /// Whether an entry has the id or something names it; a fresh id must be neither.
+    pub(crate) fn is_taken(&self, id: &str) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// Whether a later entry in the file has the same id.
+    pub(crate) fn is_shadowed(&self, entry: EntryNo) -> bool {
+        self.node_entry(self.slot(entry).id).is_some_and(|last| last != entry)
+    }
+
+    /// Entries whose `parentId` is this id, in file order.
+    pub(crate) fn children(&self, id: &str) -> impl Iterator<Item = EntryNo> {
+        self.child_list(self.find(id).unwrap_or(NONE))
+    }
+
+    /// Entries whose `parentId` leads to this very entry: none where a later entry has the same id.
+    pub(crate) fn children_of(&self, entry: EntryNo) -> impl Iterator<Item = EntryNo> {
+        let node = if self.is_shadowed(entry) { NONE } else { self.slot(entry).id };
+        self.child_list(node)
+    }
+
+    fn child_list(&self, node: NodeNo) -> impl Iterator<Item = EntryNo> {
+        let first = self.nodes.get(node as usize).map_or(NONE, |node| node.first_child);
+        let known = |entry: EntryNo| (entry != NONE).then_some(entry);
+        std::iter::successors(known(first), move |&entry| known(self.slot(entry).next_sibling))
+    }
+
+    /// The path from `from` to its root, leaf first. Stops at the first entry that it meets twice.
+    pub(crate) fn path(&self, from: EntryNo) -> Vec<EntryNo> {
+        let mut seen = vec![0u64; self.slots.len().div_ceil(64)];
+        let mut path = Vec::new();
+        let mut next = Some(from);
+        while let Some(entry) = next {
+            let (word, bit) = (entry as usize / 64, 1 << (entry % 64));
+            if seen[word] & bit != 0 {
+                break;
+            }
+            seen[word] |= bit;
+            path.push(entry);
+            next = self.parent(entry);
+        }
+        path
+    }
+
+    /// The last entry in the file that has an id: the leaf after loading.
+    pub(crate) fn last_with_id(&self) -> Option<EntryNo> {
+        self.entries().rev().find(|&entry| self.slot(entry).id != NONE)
+    }
+
+    /// The last label entry for a target wins; without text it clears.
+    pub(crate) fn set_label(&mut self, target: &str, label: Option<&str>) {
+        let node = self.intern(target);
+        match label.filter(|label| !label.is_empty()) {
+            Some(label) => self.labels.insert(node, label.into()),
+            None => self.labels.remove(&node),
+        };
+    }
+
+    pub(crate) fn label(&self, id: &str) -> Option<&str> {
+        self.labels.get(&self.find(id)?).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn label_of(&self, entry: EntryNo) -> Option<&str> {
+        self.labels.get(&self.slot(entry).id).map(AsRef::as_ref)
+    }
+
+    /// All labels, by the order in which their targets were first named.
+    pub(crate) fn labels(&self) -> Vec<(&str, &str)> {
+        let mut nodes: Vec<_> = self.labels.iter().collect();
+        nodes.sort_unstable_by_key(|(node, _)| **node);
+        nodes.into_iter().map(|(&node, label)| (self.node_text(node), &**label)).collect()
+    }
+}
