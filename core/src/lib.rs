@@ -2,6 +2,7 @@
 
 pub mod dirs;
 mod error;
+pub mod ids;
 pub mod json;
 mod time;
 
