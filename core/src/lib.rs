@@ -1,5 +1,6 @@
 //! The session store of a coding agent.
 
+pub mod artifacts;
 pub mod breadcrumb;
 pub mod dirs;
 mod error;
