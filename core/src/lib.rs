@@ -1,9 +1,13 @@
 //! The session store of a coding agent.
 
+pub mod artifacts;
+pub mod breadcrumb;
+pub mod dirs;
 mod error;
 mod glued;
 mod header;
 mod index;
+pub mod ids;
 pub mod json;
 mod load;
 mod read_at;
