@@ -1,0 +1,421 @@
+//! Everything one session file holds, as the library keeps it: the header, an index over the entries, and where each
+//! line is. Bodies stay in the file (or in memory, while they are not in the file as they are) until they are read.
+
+use crate::error::{Error, Result};
+use crate::header::{Header, TitleRecord, Version};
+use crate::ids;
+use crate::index::{EntryNo, Index, NewSlot, Place};
+use crate::load::{self, Batch, Found, FoundEntry, What};
+use crate::migrate::{self, Links};
+use crate::read_at::{ReadAt, fill};
+use crate::record::{EntryKind, Role};
+use crate::usage::Usage;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes in the file that are no entry and stay there.
+pub(crate) struct Extra {
+    /// Entries before it; `None` where it stands before the header.
+    pub(crate) after: Option<EntryNo>,
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+    pub(crate) line: u32,
+    /// Why it is malformed; `None` for a further header.
+    pub(crate) reason: Option<&'static str>,
+}
+
+/// What loading a file came to.
+pub(crate) enum Loaded {
+    Session(Box<Content>),
+    /// No bytes, or none that are not blank.
+    Blank,
+    /// Bytes, but the first record is no header: its line, and what it is instead.
+    NotASession { line: u32, reason: String },
+}
+
+pub(crate) struct Content {
+    /// The session file; empty for a session that has none.
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+    pub(crate) titles: Vec<TitleRecord>,
+    pub(crate) index: Index,
+    pub(crate) extras: Vec<Extra>,
+    pub(crate) usage: Usage,
+    /// Entries that were taken out of damaged lines.
+    pub(crate) recovered: Vec<EntryNo>,
+    /// What of the file is known: its length and lines up to there, and whether a `\n` is the last byte.
+    pub(crate) end: u64,
+    pub(crate) lines: u32,
+    pub(crate) ends_with_newline: bool,
+    source: Option<Arc<dyn ReadAt>>,
+    memory: Vec<Option<Box<[u8]>>>,
+    free: Vec<u32>,
+    /// Entries below this number have in the file the form of an older version.
+    old_form: EntryNo,
+    pub(crate) file_version: Version,
+}
+
+impl Content {
+    /// A session without entries and without a file.
+    pub(crate) fn new(path: PathBuf, header: Header) -> Content {
+        Content {
+            path,
+            header,
+            titles: Vec::new(),
+            index: Index::default(),
+            extras: Vec::new(),
+            usage: Usage::default(),
+            recovered: Vec::new(),
+            end: 0,
+            lines: 0,
+            ends_with_newline: true,
+            source: None,
+            memory: Vec::new(),
+            free: Vec::new(),
+            old_form: 0,
+            file_version: Version::Current,
+        }
+    }
+
+    /// Reads the first `len` bytes of a file.
+    pub(crate) fn load(path: &Path, source: Arc<dyn ReadAt>, len: u64) -> Result<Loaded> {
+        let mut loading = Loading::default();
+        load::scan(&*source, 0..len, |batch| loading.batch(path, batch)).map_err(Error::io_at("read", path))?;
+        Ok(loading.finish(Some(source), len))
+    }
+
+    /// Like `load`, for a text that is wholly in memory.
+    pub(crate) fn load_text(path: &Path, text: Vec<u8>) -> Loaded {
+        let mut loading = Loading::default();
+        loading.batch(path, load::scan_text(&text));
+        let len = text.len() as u64;
+        loading.finish(Some(Arc::new(text)), len)
+    }
+
+    fn add_batch(&mut self, batch: &Batch, found: &[Found]) {
+        for found in found {
+            let line = self.lines + found.line + 1;
+            match &found.what {
+                What::Entry(entry) => {
+                    let number = self.add_found(batch, found, entry, line);
+                    if found.recovered {
+                        self.recovered.push(number);
+                    }
+                }
+                What::Session(_) => self.add_extra(found, line, None),
+                What::Title(_) => {
+                    self.add_titled_later(found, line);
+                }
+                What::Malformed(reason) => self.add_extra(found, line, Some(reason)),
+            }
+        }
+        self.usage += batch.usage;
+        self.lines += batch.lines;
+        self.ends_with_newline = batch.lines == 0 && self.ends_with_newline || batch.ends_with_newline;
+    }
+
+    /// Takes in what stands behind the known end of the file: `batch` is what was found there.
+    pub(crate) fn add_foreign(&mut self, batch: &Batch, source: Arc<dyn ReadAt>) {
+        self.source = Some(source);
+        self.add_batch(batch, &batch.found);
+        if self.is_migrating() {
+            self.old_form = self.index.len() as EntryNo;
+        }
+    }
+
+    fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32) -> EntryNo {
+        let place = Place::File { offset: found.offset, len: found.len as u32 };
+        let FoundEntry { kind, role, time, .. } = *entry;
+        let (id, parent) = (batch.id(entry), batch.parent(entry));
+        let number = match self.file_version {
+            Version::V1 => self.add_without_links(place, line, time, kind, role),
+            _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
+        };
+        if let Some((target, label)) = batch.label(entry) {
+            self.index.set_label(target, label);
+        }
+        number
+    }
+
+    fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
+        let number = self.index.len() as EntryNo;
+        let id = ids::derived_entry_id(&self.header.id(), u64::from(number), |id| self.index.is_taken(id));
+        let parent = number.checked_sub(1).and_then(|previous| self.index.id(previous)).map(str::to_owned);
+        self.index.push(&NewSlot { place, id: Some(&id), parent: parent.as_deref(), line, time, kind, role })
+    }
+
+    fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {
+        let after = Some(self.index.len() as EntryNo);
+        self.extras.push(Extra { after, offset: found.offset, len: found.len, line, reason });
+    }
+
+    /// A title record that does not lead the file is an entry of unknown type, without id.
+    fn add_titled_later(&mut self, found: &Found, line: u32) {
+        let place = Place::File { offset: found.offset, len: found.len as u32 };
+        let (kind, role, time) = (EntryKind::Other, Role::None, crate::index::NO_TIME);
+        self.index.push(&NewSlot { place, id: None, parent: None, line, time, kind, role });
+    }
+
+    /// Adds an entry whose line is in memory. `line` must be a checked record.
+    pub(crate) fn push(&mut self, line: Vec<u8>, new: NewEntry<'_>) -> EntryNo {
+        if let Some(usage) = new.usage {
+            self.usage += usage;
+        }
+        let place = self.keep(line);
+        let NewEntry { id, parent, time, kind, role, .. } = new;
+        let entry = self.index.push(&NewSlot { place, id: Some(id), parent, line: 0, time, kind, role });
+        if let Some((target, label)) = new.label {
+            self.index.set_label(target, label);
+        }
+        entry
+    }
+
+    fn keep(&mut self, line: Vec<u8>) -> Place {
+        let line = Some(line.into_boxed_slice());
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.memory[number as usize] = line;
+                number
+            }
+            None => {
+                self.memory.push(line);
+                self.memory.len() as u32 - 1
+            }
+        };
+        Place::Memory(number)
+    }
+
+    /// Puts another line in an entry's place, in memory.
+    pub(crate) fn replace_line(&mut self, entry: EntryNo, line: Vec<u8>) {
+        self.forget(entry);
+        let place = self.keep(line);
+        self.index.slot_mut(entry).place = place;
+    }
+
+    fn forget(&mut self, entry: EntryNo) {
+        if let Place::Memory(number) = self.index.slot(entry).place {
+            self.memory[number as usize] = None;
+            self.free.push(number);
+        }
+    }
+
+    /// The line is in the file now as it is in memory: from here on it is read from there.
+    pub(crate) fn moved_to_file(&mut self, entry: EntryNo, offset: u64, len: u32, line: u32) {
+        self.forget(entry);
+        let slot = self.index.slot_mut(entry);
+        slot.place = Place::File { offset, len };
+        slot.line = line;
+    }
+
+    /// The line is in the file in a shortened form; what is whole stays in memory.
+    pub(crate) fn shortened_in_file(&mut self, entry: EntryNo, line: u32) {
+        self.index.slot_mut(entry).line = line;
+    }
+
+    /// The file that places in the file refer to.
+    pub(crate) fn source(&self) -> Option<&Arc<dyn ReadAt>> {
+        self.source.as_ref()
+    }
+
+    pub(crate) fn set_source(&mut self, source: Option<Arc<dyn ReadAt>>) {
+        self.source = source;
+    }
+
+    /// Whether entries have to be changed for the current version before they are written.
+    pub(crate) fn is_migrating(&self) -> bool {
+        self.file_version == Version::V1 || self.file_version == Version::V2
+    }
+
+    /// All entries are in the file in the current version's form.
+    pub(crate) fn migrated(&mut self) {
+        self.file_version = Version::Current;
+        self.old_form = 0;
+    }
+
+    /// Whether the entry's bytes in the file are those of an older version.
+    pub(crate) fn has_old_form(&self, entry: EntryNo) -> bool {
+        entry < self.old_form && matches!(self.index.slot(entry).place, Place::File { .. })
+    }
+
+    /// The title: that of a title record before the header, else the header's.
+    pub(crate) fn title(&self) -> Option<String> {
+        self.titles.iter().find_map(TitleRecord::title).or_else(|| self.header.title())
+    }
+
+    /// Reads lines one by one; `ahead` bytes are read at once where lines follow each other.
+    pub(crate) fn lines(&self, ahead: usize) -> Lines<'_> {
+        Lines { content: self, ahead, window: Vec::new(), start: 0 }
+    }
+
+    /// One line, as the current version has it.
+    pub(crate) fn line(&self, entry: EntryNo) -> Result<Vec<u8>> {
+        Ok(self.lines(0).get(entry)?.into_owned())
+    }
+
+    /// Bytes of the file that are no entry.
+    pub(crate) fn extra(&self, extra: &Extra) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; extra.len as usize];
+        self.read(&mut bytes, extra.len as usize, extra.offset, extra.line)?;
+        Ok(bytes)
+    }
+
+    /// Fills `buf`, of which `least` bytes must be there.
+    fn read(&self, buf: &mut Vec<u8>, least: usize, offset: u64, line: u32) -> Result<()> {
+        let vanished = || Error::Vanished { path: self.path.clone(), line: line.into() };
+        let source = self.source.as_ref().ok_or_else(vanished)?;
+        let filled = fill(&**source, buf, offset).map_err(Error::io_at("read", &self.path))?;
+        buf.truncate(filled);
+        if filled >= least { Ok(()) } else { Err(vanished()) }
+    }
+
+    fn migrate<'l>(&self, entry: EntryNo, line: Cow<'l, [u8]>) -> Cow<'l, [u8]> {
+        let slot = self.index.slot(entry);
+        let by_index = self.file_version == Version::V1;
+        if !by_index && slot.role != Role::Hook {
+            return line;
+        }
+        let links = Links { id: self.index.id(entry).unwrap_or_default(), parent: self.index.parent_id(entry) };
+        let id_of_record = |record: f64| self.index.id(self.entry_of_record(record)?);
+        Cow::Owned(migrate::entry(&line, by_index.then_some(&links), id_of_record))
+    }
+
+    /// The entry that is record number `record` of the file, the header being 0 and further headers counting too.
+    fn entry_of_record(&self, record: f64) -> Option<EntryNo> {
+        if record < 1.0 || record.fract() != 0.0 || record > self.index.len() as f64 + self.extras.len() as f64 {
+            return None;
+        }
+        let mut entry = record as u64 - 1;
+        for header in self.extras.iter().filter(|extra| extra.reason.is_none()) {
+            match u64::from(header.after.unwrap_or(0)) {
+                after if after == entry => return None,
+                after if after < entry => entry -= 1,
+                _ => {}
+            }
+        }
+        (entry < self.index.len() as u64).then_some(entry as EntryNo)
+    }
+}
+
+/// The envelope of an entry that this library made.
+pub(crate) struct NewEntry<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) parent: Option<&'a str>,
+    pub(crate) time: i64,
+    pub(crate) kind: EntryKind,
+    pub(crate) role: Role,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) label: Option<(&'a str, Option<&'a str>)>,
+}
+
+/// Reads lines, several with one call where they stand close together in the file.
+pub(crate) struct Lines<'a> {
+    content: &'a Content,
+    ahead: usize,
+    window: Vec<u8>,
+    start: u64,
+}
+
+impl Lines<'_> {
+    /// The line of an entry, as the current version has it.
+    pub(crate) fn get(&mut self, entry: EntryNo) -> Result<Cow<'_, [u8]>> {
+        let slot = *self.content.index.slot(entry);
+        let content = self.content;
+        match slot.place {
+            Place::Memory(number) => {
+                Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default()))
+            }
+            Place::File { offset, len } => {
+                let line = self.from_file(offset, len, slot.line)?;
+                if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }
+            }
+        }
+    }
+
+    fn from_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
+        let end = offset + u64::from(len);
+        if offset < self.start || end > self.start + self.window.len() as u64 {
+            let known = self.content.end.max(end) - offset;
+            self.window.resize((self.ahead as u64).min(known).max(len.into()) as usize, 0);
+            self.start = offset;
+            let read = self.content.read(&mut self.window, len as usize, offset, line);
+            read.inspect_err(|_| self.window.clear())?;
+        }
+        let at = (offset - self.start) as usize;
+        Ok(&self.window[at..at + len as usize])
+    }
+}
+
+/// A file that is being loaded: the header is looked for first.
+#[derive(Default)]
+struct Loading {
+    content: Option<Content>,
+    titles: Vec<TitleRecord>,
+    before: Vec<Extra>,
+    lines: u32,
+    refused: Option<(u32, String)>,
+}
+
+impl Loading {
+    fn batch(&mut self, path: &Path, mut batch: Batch) {
+        let mut first = 0;
+        while self.content.is_none() && self.refused.is_none() && first < batch.found.len() {
+            let found = &mut batch.found[first];
+            first += 1;
+            let line = self.lines + found.line + 1;
+            let Found { offset, len, .. } = *found;
+            match &mut found.what {
+                What::Malformed(reason) => {
+                    self.before.push(Extra { after: None, offset, len, line, reason: Some(reason) });
+                }
+                What::Title(bytes) => self.titles.push(TitleRecord::new(std::mem::take(bytes))),
+                What::Session(bytes) => match Header::read(std::mem::take(bytes)) {
+                    Some(header) => self.begin(path, header),
+                    None => self.refuse(line, "the header has no string \"id\""),
+                },
+                What::Entry(_) => self.refuse(line, "the first record is not of type \"session\""),
+            }
+        }
+        match &mut self.content {
+            Some(content) => content.add_batch(&batch, &batch.found[first..]),
+            None => self.lines += batch.lines,
+        }
+    }
+
+    fn begin(&mut self, path: &Path, header: Header) {
+        let mut content = Content::new(path.to_owned(), header);
+        content.file_version = content.header.version();
+        content.titles = std::mem::take(&mut self.titles);
+        content.extras = std::mem::take(&mut self.before);
+        content.lines = self.lines;
+        self.content = Some(content);
+    }
+
+    fn refuse(&mut self, line: u32, reason: &str) {
+        self.refused = Some((line, reason.to_owned()));
+    }
+
+    fn finish(self, source: Option<Arc<dyn ReadAt>>, len: u64) -> Loaded {
+        if let Some(mut content) = self.content {
+            content.source = source;
+            content.end = len;
+            if content.is_migrating() {
+                content.old_form = content.index.len() as EntryNo;
+                content.header.set_current_version();
+            }
+            content.index.shrink();
+            return Loaded::Session(Box::new(content));
+        }
+        match (self.refused, self.before.first()) {
+            (Some((line, reason)), _) => Loaded::NotASession { line, reason },
+            (None, Some(extra)) => {
+                let reason = extra.reason.unwrap_or_default();
+                Loaded::NotASession { line: extra.line, reason: format!("no header; {reason}") }
+            }
+            (None, None) if !self.titles.is_empty() => {
+                Loaded::NotASession { line: 1, reason: "a title record without a header".to_owned() }
+            }
+            (None, None) => Loaded::Blank,
+        }
+    }
+}
