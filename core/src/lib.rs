@@ -2,6 +2,7 @@
 
 mod error;
 pub mod json;
+mod limits;
 mod time;
 
 pub use error::{Error, Result};
