@@ -12,6 +12,7 @@ pub mod json;
 mod load;
 mod read_at;
 mod record;
+mod limits;
 mod time;
 mod usage;
 

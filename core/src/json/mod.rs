@@ -5,10 +5,12 @@ mod edit;
 mod raw;
 mod scan;
 mod text;
+mod walk;
 
 pub(crate) use edit::{Edits, ObjectEdit};
 pub(crate) use raw::Member;
 pub use raw::Raw;
 pub(crate) use scan::{Key, Scanner, Span};
 pub use scan::{MAX_DEPTH, Malformed, check};
-pub(crate) use text::{Piece, encode, pieces, quoted, utf16_len};
+pub(crate) use text::{Piece, decode, encode, pieces, quoted, utf16_len};
+pub(crate) use walk::{Event, Walker};

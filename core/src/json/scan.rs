@@ -113,7 +113,13 @@ impl<'a> Scanner<'a> {
         if self.pos == self.text.len() { Ok(()) } else { self.fail("characters after the value") }
     }
 
-    fn push(&mut self, object: bool) -> Result<(), Malformed> {
+    /// Whether the innermost open level is an object; `None` outside of all levels.
+    pub(super) fn in_object(&self) -> Option<bool> {
+        Some(self.nest.get(self.depth.checked_sub(1)?))
+    }
+
+    /// Steps over an opening bracket.
+    pub(super) fn push(&mut self, object: bool) -> Result<(), Malformed> {
         if self.depth >= MAX_DEPTH {
             return self.fail("nested too deep");
         }
@@ -126,7 +132,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn pop(&mut self, object: bool) {
+    /// Steps over a closing bracket.
+    pub(super) fn pop(&mut self, object: bool) {
         self.depth -= 1;
         self.pos += 1;
         if object && let Some(open) = &mut self.open {
