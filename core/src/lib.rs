@@ -2,6 +2,7 @@
 
 mod error;
 pub mod json;
+pub mod storage;
 mod time;
 
 pub use error::{Error, Result};
