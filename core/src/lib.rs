@@ -1,5 +1,6 @@
 //! The session store of a coding agent.
 
+pub mod blob;
 mod error;
 pub mod json;
 pub mod storage;

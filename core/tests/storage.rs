@@ -1,5 +1,7 @@
 //! One suite for every disk: what the manager relies on (SPEC sections 8 and 10).
 
+mod support;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -137,7 +137,8 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
         let temp = Temp::beside(&target, &self.shared)?;
         match self.disk().open(&target, Access::Read) {
             Ok(old) => temp.file.copy_access(&old)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // An old file that may not even be read has no mode worth keeping.
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {}
             Err(error) => return Err(error),
         }
         temp.fill(&mut |out| out.write_all(bytes))?;
