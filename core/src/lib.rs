@@ -3,6 +3,7 @@
 pub mod artifacts;
 pub mod breadcrumb;
 pub mod dirs;
+pub mod blob;
 mod error;
 mod glued;
 mod header;
@@ -13,6 +14,7 @@ mod load;
 mod read_at;
 mod record;
 mod limits;
+pub mod storage;
 mod time;
 mod usage;
 
