@@ -7,8 +7,9 @@ use crate::ids;
 use crate::index::{EntryNo, Index, NewSlot, Place};
 use crate::load::{self, Batch, Found, FoundEntry, What};
 use crate::migrate::{self, Links};
-use crate::read_at::{ReadAt, fill};
+use crate::read_at::{TextSource, fill};
 use crate::record::{EntryKind, Role};
+use crate::storage::ReadAt;
 use crate::usage::Usage;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,10 @@ pub(crate) enum Loaded {
     /// No bytes, or none that are not blank.
     Blank,
     /// Bytes, but the first record is no header: its line, and what it is instead.
-    NotASession { line: u32, reason: String },
+    NotASession {
+        line: u32,
+        reason: String,
+    },
 }
 
 pub(crate) struct Content {
@@ -90,7 +94,7 @@ impl Content {
         let mut loading = Loading::default();
         loading.batch(path, load::scan_text(&text));
         let len = text.len() as u64;
-        loading.finish(Some(Arc::new(text)), len)
+        loading.finish(Some(Arc::new(TextSource(text))), len)
     }
 
     fn add_batch(&mut self, batch: &Batch, found: &[Found]) {
@@ -322,9 +326,7 @@ impl Lines<'_> {
         let slot = *self.content.index.slot(entry);
         let content = self.content;
         match slot.place {
-            Place::Memory(number) => {
-                Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default()))
-            }
+            Place::Memory(number) => Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default())),
             Place::File { offset, len } => {
                 let line = self.from_file(offset, len, slot.line)?;
                 if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }

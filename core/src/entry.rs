@@ -162,9 +162,7 @@ impl Entry {
                 let role = message.get("role").and_then(Raw::as_str).unwrap_or_default();
                 EntryData::Message { message, role }
             }
-            EntryKind::ThinkingLevelChange => {
-                EntryData::ThinkingLevelChange { thinking_level: text("thinkingLevel") }
-            }
+            EntryKind::ThinkingLevelChange => EntryData::ThinkingLevelChange { thinking_level: text("thinkingLevel") },
             EntryKind::ModelChange => {
                 EntryData::ModelChange { model: model(entry).unwrap_or_default(), role: text("role") }
             }
@@ -183,9 +181,7 @@ impl Entry {
                 details: entry.get("details"),
                 from_extension: flag("fromExtension"),
             },
-            EntryKind::Custom => {
-                EntryData::Custom { custom_type: required("customType"), data: entry.get("data") }
-            }
+            EntryKind::Custom => EntryData::Custom { custom_type: required("customType"), data: entry.get("data") },
             EntryKind::CustomMessage => EntryData::CustomMessage {
                 custom_type: required("customType"),
                 content: entry.get("content"),

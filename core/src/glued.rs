@@ -10,11 +10,15 @@ use crate::record::{Envelope, RecordType};
 use std::collections::HashSet;
 use std::ops::Range;
 
+/// The reason given for a run of NUL bytes, which file systems leave behind when the power fails. It says nothing, so
+/// that a rewrite may leave it out.
+pub(crate) const NUL_BYTES: &str = "NUL bytes";
+
 /// A part of a damaged line.
 pub(crate) enum Part<'a> {
     /// A complete record, and whether it was found after the beginning of the line.
     Record { envelope: Envelope<'a>, recovered: bool },
-    /// Bytes that belong to no record. NUL bytes and white space around them are left out.
+    /// Bytes that belong to no record. White space around them is left out.
     Rest { span: Range<usize>, reason: &'static str },
 }
 
@@ -61,10 +65,13 @@ fn is_blank(bytes: &[u8]) -> bool {
 }
 
 fn push_rest<'a>(parts: &mut Vec<Part<'a>>, line: &[u8], span: Range<usize>, reason: &'static str) {
-    let blank = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
-    let Some(first) = line[span.clone()].iter().position(|byte| !blank(byte)) else { return };
-    let last = line[span.clone()].iter().rposition(|byte| !blank(byte)).unwrap_or(first);
-    parts.push(Part::Rest { span: span.start + first..span.start + last + 1, reason });
+    let rest = &line[span.clone()];
+    let start = span.start + rest.len() - rest.trim_ascii_start().len();
+    let span = start..start + rest.trim_ascii().len();
+    if !span.is_empty() {
+        let reason = if is_blank(&line[span.clone()]) { NUL_BYTES } else { reason };
+        parts.push(Part::Rest { span, reason });
+    }
 }
 
 #[cfg(test)]
@@ -103,8 +110,8 @@ mod tests {
             [format!("={bare}"), format!("+{RECORD}"), format!("+{bare}")]
         );
         assert_eq!(apart(&format!("{bare}junk{bare}")), [format!("={bare}"), format!("-junk{bare}")]);
-        assert_eq!(apart(&format!("\0\0{RECORD}")), [format!("={RECORD}")]);
-        assert_eq!(apart("\0\0 \0"), Vec::<String>::new());
+        assert_eq!(apart(&format!("\0\0{RECORD}")), ["-\0\0".to_owned(), format!("={RECORD}")]);
+        assert_eq!(apart(" \0\0 \0\t"), ["-\0\0 \0"]);
     }
 
     #[test]

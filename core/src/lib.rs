@@ -1,25 +1,42 @@
-//! The session store of a coding agent.
+//! The session store of a coding agent: append-only JSONL files that hold a tree of entries.
+//!
+//! [`Session`] reads a file without touching it. See ARCHITECTURE.md in the repository for the map of the code.
 
 pub mod artifacts;
-pub mod breadcrumb;
-pub mod dirs;
 pub mod blob;
+pub mod breadcrumb;
+mod content;
+mod context;
+mod diagnostics;
+pub mod dirs;
+mod entry;
 mod error;
 mod glued;
 mod header;
-mod index;
 pub mod ids;
+mod index;
 pub mod json;
+mod limits;
 mod load;
+mod migrate;
 mod read_at;
 mod record;
-mod limits;
+mod records;
+mod session;
 pub mod storage;
 mod time;
+mod tree;
 mod usage;
 
+pub use context::{ContextPlan, Leaf, MessageSource, ModelResolution, PlannedMessage};
+pub use diagnostics::{Diagnostics, Finding, MalformedLine};
+pub use entry::{Entry, EntryData};
 pub use error::{Error, Result};
 pub use header::{CURRENT_SESSION_VERSION, Header, TitleSource};
-pub use read_at::ReadAt;
 pub use record::EntryKind;
+pub use records::{
+    build_session_context, load_entries_from, load_entries_from_file, migrate_session_entries, parse_session_entries,
+};
+pub use session::{ReadOptions, Session};
+pub use tree::Tree;
 pub use usage::Usage;

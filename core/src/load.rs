@@ -7,8 +7,9 @@
 use crate::glued::{self, Part};
 use crate::index::NO_TIME;
 use crate::json::Raw;
-use crate::read_at::{ReadAt, fill};
+use crate::read_at::fill;
 use crate::record::{EntryKind, Envelope, RecordType, Role};
+use crate::storage::ReadAt;
 use crate::time;
 use crate::usage::Usage;
 use std::collections::BTreeMap;
@@ -321,6 +322,8 @@ fn read_on(source: &dyn ReadAt, file_end: u64, buffer: &mut Vec<u8>, from: u64) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read_at::TextSource;
+    use crate::storage::FileStat;
 
     /// Offsets, lengths, lines and kinds of everything found, lines counted through.
     fn summary(batches: Vec<Batch>) -> Vec<(u64, u64, u32, &'static str)> {
@@ -341,9 +344,9 @@ mod tests {
         all
     }
 
-    fn chunked(text: &Vec<u8>) -> Vec<(u64, u64, u32, &'static str)> {
+    fn chunked(text: &[u8]) -> Vec<(u64, u64, u32, &'static str)> {
         let mut batches = Vec::new();
-        scan(text, 0..text.len() as u64, |batch| batches.push(batch)).unwrap();
+        scan(&TextSource(text.to_vec()), 0..text.len() as u64, |batch| batches.push(batch)).unwrap();
         summary(batches)
     }
 
@@ -366,6 +369,9 @@ mod tests {
     fn an_error_of_the_source_ends_the_scan() {
         struct Failing;
         impl ReadAt for Failing {
+            fn stat(&self) -> io::Result<FileStat> {
+                Err(io::Error::other("gone"))
+            }
             fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
                 if offset > 5 * CHUNK {
                     Err(io::Error::other("gone"))

@@ -1,12 +1,7 @@
-//! Positioned reading: all that loading and looking up bodies need of a file.
+//! Helpers over [`ReadAt`]: filling a buffer, and a text in memory as a source.
 
+use crate::storage::{FileId, FileStat, ReadAt};
 use std::io;
-
-/// Content that can be read at any place, from several threads.
-pub trait ReadAt: Send + Sync {
-    /// Reads into `buf` from `offset` on; fewer bytes than `buf` holds only at the end, 0 past it.
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
-}
 
 /// Fills `buf` from `offset` on as far as the content goes and returns how many bytes that were.
 pub(crate) fn fill(source: &dyn ReadAt, buf: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -22,11 +17,18 @@ pub(crate) fn fill(source: &dyn ReadAt, buf: &mut [u8], offset: u64) -> io::Resu
     Ok(filled)
 }
 
-impl ReadAt for Vec<u8> {
+/// A text that is wholly in memory.
+pub(crate) struct TextSource(pub(crate) Vec<u8>);
+
+impl ReadAt for TextSource {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or_default();
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.0.get(offset..)).unwrap_or_default();
         let count = rest.len().min(buf.len());
         buf[..count].copy_from_slice(&rest[..count]);
         Ok(count)
+    }
+
+    fn stat(&self) -> io::Result<FileStat> {
+        Ok(FileStat { len: self.0.len() as u64, modified_ns: 0, id: FileId(0, 0) })
     }
 }

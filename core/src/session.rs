@@ -1,0 +1,259 @@
+//! The read-only snapshot of a session file: never writes, takes no lock, leaves no trace.
+
+use crate::blob::{BlobRef, BlobStore};
+use crate::content::{Content, Loaded};
+use crate::context::{self, ContextPlan, Leaf, ModelResolution, PlannedMessage};
+use crate::diagnostics::{self, BlobState, Diagnostics};
+use crate::entry::Entry;
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::index::EntryNo;
+use crate::limits;
+use crate::storage::{FileSessionStorage, ReadAt, SessionStorage};
+use crate::tree::Tree;
+use crate::usage::Usage;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How a session is read.
+#[derive(Clone, Default)]
+pub struct ReadOptions {
+    /// Who decides `models.default` of a context.
+    pub model_resolution: ModelResolution,
+    /// Where blob references in messages are resolved; without it they stay references.
+    pub blobs: Option<Arc<BlobStore>>,
+}
+
+/// A session file as it was when it was read. Reading changes nothing: no migration is written, no lock taken, no
+/// time changed; a session that others write to shows what was complete. Sessions of older versions read as if they
+/// had been migrated.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("s.jsonl");
+/// # std::fs::write(&path, concat!(r#"{"type":"session","version":3,"id":"1f9d2a6b9c0d1234"}"#, "\n",
+/// #     r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi"}}"#, "\n"))?;
+/// use xcsh_session::{EntryData, Leaf, Session};
+/// let session = Session::read(&path)?;
+/// for entry in session.entries() {
+///     if let EntryData::Message { role, message } = entry?.data() {
+///         println!("{role}: {}", message.text());
+///     }
+/// }
+/// let context = session.context(Leaf::Id(&session.leaf_id().unwrap()))?;
+/// println!("{} messages, model {:?}", context.messages.len(), context.models);
+/// # Ok(()) }
+/// ```
+pub struct Session {
+    content: Content,
+    leaf: Option<EntryNo>,
+    options: ReadOptions,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Session { content, .. } = self;
+        f.debug_struct("Session").field("path", &content.path).field("entries", &content.index.len()).finish()
+    }
+}
+
+impl Session {
+    /// Reads a session file. Errors: `NotFound`, `Io`, `NotASession` where the first record is no session header.
+    pub fn read(path: impl AsRef<Path>) -> Result<Session> {
+        Session::read_from(&FileSessionStorage::new(), path.as_ref(), ReadOptions::default())
+    }
+
+    /// Reads a session from any storage.
+    pub fn read_from(storage: &dyn SessionStorage, path: &Path, options: ReadOptions) -> Result<Session> {
+        let reader = storage.open_reader(path).map_err(Error::io_at("open", path))?;
+        let len = reader.stat().map_err(Error::io_at("open", path))?.len;
+        Session::of(Content::load(path, reader, len)?, path, options)
+    }
+
+    /// Reads a session from its text; `path` stands in errors.
+    pub fn parse(text: impl Into<Vec<u8>>, path: impl AsRef<Path>, options: ReadOptions) -> Result<Session> {
+        let path = path.as_ref();
+        Session::of(Content::load_text(path, text.into()), path, options)
+    }
+
+    fn of(loaded: Loaded, path: &Path, options: ReadOptions) -> Result<Session> {
+        let refuse = |line: u32, reason| Error::NotASession { path: path.to_owned(), line: line.into(), reason };
+        match loaded {
+            Loaded::Session(content) => {
+                let leaf = content.index.last_with_id();
+                Ok(Session { content: *content, leaf, options })
+            }
+            Loaded::Blank => Err(refuse(1, "the file is empty".to_owned())),
+            Loaded::NotASession { line, reason } => Err(refuse(line, reason)),
+        }
+    }
+
+    pub(crate) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// The file that was read.
+    pub fn path(&self) -> &Path {
+        &self.content.path
+    }
+
+    /// The header, as the current version has it.
+    pub fn header(&self) -> &Header {
+        &self.content.header
+    }
+
+    /// The title: of a title record before the header, else the header's.
+    pub fn title(&self) -> Option<String> {
+        self.content.title()
+    }
+
+    /// Whether the file is of an older version than what is shown.
+    pub fn is_migrated(&self) -> bool {
+        self.content.is_migrating()
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.content.index.len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All entries in file order. Errors: `Io`, and `Vanished` where another program cut the file short.
+    pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> {
+        let mut lines = self.content.lines(256 << 10);
+        self.content.index.entries().map(move |entry| Ok(Entry::new(lines.get(entry)?.into_owned(), entry)))
+    }
+
+    /// The entry of this number, counted from 0 in file order.
+    pub fn entry_at(&self, number: u32) -> Result<Option<Entry>> {
+        let known = (number as usize) < self.len();
+        known.then(|| Ok(Entry::new(self.content.line(number)?, number))).transpose()
+    }
+
+    /// The entry that an id finds: of several the last in the file.
+    pub fn entry(&self, id: &str) -> Result<Option<Entry>> {
+        self.content.index.by_id(id).map_or(Ok(None), |number| self.entry_at(number))
+    }
+
+    /// The number of the entry that an id finds.
+    pub fn number_of(&self, id: &str) -> Option<u32> {
+        self.content.index.by_id(id)
+    }
+
+    /// The id of an entry, by number.
+    pub fn id_of(&self, number: u32) -> Option<&str> {
+        self.content.index.entries().contains(&number).then(|| self.content.index.id(number))?
+    }
+
+    /// The leaf: the last entry in the file that has an id.
+    pub fn leaf_id(&self) -> Option<String> {
+        self.leaf.and_then(|leaf| self.content.index.id(leaf)).map(str::to_owned)
+    }
+
+    /// Numbers of the entries from the root to `from`, or to the leaf. Error: `EntryNotFound`.
+    pub fn branch(&self, from: Option<&str>) -> Result<Vec<u32>> {
+        branch(&self.content, self.leaf, from)
+    }
+
+    /// Numbers of the entries whose parentId is this id, in file order.
+    pub fn children(&self, id: &str) -> Vec<u32> {
+        self.content.index.children(id).collect()
+    }
+
+    /// The tree of all entries.
+    pub fn tree(&self) -> Tree {
+        Tree::of(&self.content.index)
+    }
+
+    /// The label of an entry.
+    pub fn label(&self, id: &str) -> Option<&str> {
+        self.content.index.label(id)
+    }
+
+    /// Ids of labelled entries and their labels.
+    pub fn labels(&self) -> Vec<(&str, &str)> {
+        self.content.index.labels()
+    }
+
+    /// Token and cost sums over all entries.
+    pub fn usage(&self) -> Usage {
+        self.content.usage
+    }
+
+    /// The plan of the context for a leaf (SPEC section 7).
+    pub fn context(&self, leaf: Leaf<'_>) -> Result<ContextPlan> {
+        context::plan(&self.content, leaf, self.options.model_resolution)
+    }
+
+    /// The plan with another rule for `models.default` than the session was read with.
+    pub fn context_with(&self, leaf: Leaf<'_>, resolution: ModelResolution) -> Result<ContextPlan> {
+        context::plan(&self.content, leaf, resolution)
+    }
+
+    /// The JSON of each message of a plan, exact, with blob references resolved where there is a blob store.
+    pub fn messages(&self, plan: &ContextPlan) -> Result<Vec<String>> {
+        messages(&self.content, &plan.messages, self.options.blobs.as_deref())
+    }
+
+    /// The JSON of a whole context.
+    pub fn context_json(&self, plan: &ContextPlan) -> Result<String> {
+        Ok(context_json(plan, &self.messages(plan)?))
+    }
+
+    /// What is not as it should be. Blobs are looked at only where the session was read with a blob store.
+    pub fn diagnostics(&self) -> Result<Diagnostics> {
+        diagnostics(&self.content, self.options.blobs.as_deref())
+    }
+}
+
+pub(crate) fn branch(content: &Content, leaf: Option<EntryNo>, from: Option<&str>) -> Result<Vec<u32>> {
+    let from = match from {
+        Some(id) => Some(content.index.by_id(id).ok_or_else(|| Error::EntryNotFound { id: id.to_owned() })?),
+        None => leaf,
+    };
+    let mut path = from.map(|from| content.index.path(from)).unwrap_or_default();
+    path.reverse();
+    Ok(path)
+}
+
+pub(crate) fn messages(
+    content: &Content,
+    messages: &[PlannedMessage],
+    blobs: Option<&BlobStore>,
+) -> Result<Vec<String>> {
+    let mut out = Vec::with_capacity(messages.len());
+    context::for_each_message(content, messages, |message| {
+        let resolved = blobs.and_then(|blobs| limits::resolve_message_blobs(message, &mut |hash| get(blobs, hash)));
+        let message = resolved.as_deref().unwrap_or(message);
+        out.push(String::from_utf8_lossy(message).into_owned());
+    })?;
+    Ok(out)
+}
+
+/// A blob's bytes; `None` where it is missing or damaged, which leaves the reference in place.
+pub(crate) fn get(blobs: &BlobStore, hash: &str) -> Option<Vec<u8>> {
+    let blob = BlobRef::from_hex(hash)?;
+    blobs.get(&blob).unwrap_or_else(|error| {
+        log::warn!("{error}");
+        None
+    })
+}
+
+pub(crate) fn context_json(plan: &ContextPlan, messages: &[String]) -> String {
+    let messages = format!("[{}]", messages.join(","));
+    String::from_utf8_lossy(&plan.json(messages.as_bytes())).into_owned()
+}
+
+pub(crate) fn diagnostics(content: &Content, blobs: Option<&BlobStore>) -> Result<Diagnostics> {
+    let state = |hash: &str| match blobs.zip(BlobRef::from_hex(hash)).map(|(blobs, blob)| blobs.get(&blob)) {
+        Some(Ok(Some(_))) => BlobState::Good,
+        Some(Err(_)) => BlobState::Damaged,
+        Some(Ok(None)) | None => BlobState::Missing,
+    };
+    diagnostics::of(content, blobs.is_some().then_some(&state as &dyn Fn(&str) -> BlobState))
+}
