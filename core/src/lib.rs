@@ -9,15 +9,18 @@ mod content;
 mod context;
 mod diagnostics;
 pub mod dirs;
+mod discovery;
 mod entry;
 mod error;
 mod glued;
 mod header;
 pub mod ids;
 mod index;
+mod journal;
 pub mod json;
 mod limits;
 mod load;
+mod manager;
 mod migrate;
 mod read_at;
 mod record;
@@ -33,6 +36,10 @@ pub use diagnostics::{Diagnostics, Finding, MalformedLine};
 pub use entry::{Entry, EntryData};
 pub use error::{Error, Result};
 pub use header::{CURRENT_SESSION_VERSION, Header, TitleSource};
+pub use manager::{
+    Compaction, CustomMessage, Forked, ManagerOptions, OnInvalid, PersistError, Profile, SessionManager, SessionState,
+    delete_session_with_artifacts,
+};
 pub use record::EntryKind;
 pub use records::{
     build_session_context, load_entries_from, load_entries_from_file, migrate_session_entries, parse_session_entries,
