@@ -10,16 +10,13 @@ use support::{Fault, FaultyDisk, PowerLossDisk, Survives};
 use xcsh_session::Error;
 use xcsh_session::blob::{BlobRef, BlobStore};
 use xcsh_session::storage::{
-    Disk, DiskSessionStorage, FileSessionStorage, MemoryDisk, MemorySessionStorage, SessionStorage,
+    Access, Disk, DiskFile, DiskSessionStorage, FileSessionStorage, MemoryDisk, MemorySessionStorage, SessionStorage,
 };
 
 const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 const DIR: &str = "/agent/blobs";
 
-fn store<D: Disk>(disk: &D) -> (BlobStore, Arc<DiskSessionStorage<D>>)
-where
-    D: Clone,
-{
+fn store<D: Disk + Clone>(disk: &D) -> (BlobStore, Arc<DiskSessionStorage<D>>) {
     let storage = Arc::new(DiskSessionStorage::on(disk.clone()));
     (BlobStore::new(storage.clone(), PathBuf::from(DIR)), storage)
 }
@@ -162,6 +159,18 @@ fn a_blob_that_is_there_already_is_durable_too() {
     assert!(store(&disk.crash()).0.get(&blob).unwrap().is_none());
     blobs.put(b"abc").unwrap();
     assert_eq!(store(&disk.crash()).0.get(&blob).unwrap().unwrap(), b"abc");
+}
+
+/// Cut short by another program between two looks at it.
+#[test]
+fn a_blob_that_shrinks_meanwhile_is_put_again() {
+    let disk = FaultyDisk::new(MemoryDisk::new());
+    let blob = store(&disk).0.put(b"abc").unwrap();
+    let (blobs, _) = store(&disk);
+    let (memory, path) = (disk.inner().clone(), blobs.path(&blob));
+    disk.before("open", move || memory.open(&path, Access::Append).unwrap().set_len(2).unwrap());
+    blobs.put(b"abc").unwrap();
+    assert!(blobs.verify(&blob).unwrap());
 }
 
 /// Whatever step fails: an error or a durable blob, nothing half done that counts later, no debris.

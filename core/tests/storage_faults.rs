@@ -167,6 +167,55 @@ fn a_failed_creation_leaves_nothing() {
 }
 
 #[test]
+fn a_creation_that_cannot_be_removed_is_emptied() {
+    let disk = faulty(None);
+    let storage = DiskSessionStorage::on(disk.clone());
+    let mut writer = storage.open_writer(path()).unwrap();
+    writer.begin(AT_ONCE).unwrap();
+    disk.fail_op("append", Fault::ShortWrite);
+    disk.fail_op("remove_file", Fault::Io);
+    assert_eq!(writer.create(NEW).unwrap_err().kind(), ErrorKind::StorageFull);
+    disk.heal();
+    assert_eq!(content(&disk).unwrap(), b"");
+    assert_eq!(writer.begin(AT_ONCE).unwrap().unwrap().len, 0);
+}
+
+/// Between the creation of a file and its lock another writer may find it, write to it, or remove it.
+#[test]
+fn a_creation_yields_to_whoever_locked_first() {
+    let interferences: [fn(&Faulty); 3] = [
+        |disk| {
+            let storage = MemorySessionStorage::on(disk.inner().clone());
+            let mut other = storage.open_writer(path()).unwrap();
+            assert_eq!(other.begin(AT_ONCE).unwrap().unwrap().len, 0);
+            other.write_line(LINE).unwrap();
+        },
+        |disk| disk.inner().remove_file(path()).unwrap(),
+        |disk| {
+            let file = disk.inner().open(path(), Access::Append).unwrap();
+            assert!(file.try_lock().unwrap());
+            std::mem::forget(file);
+        },
+    ];
+    for interfere in interferences {
+        for replace in [false, true] {
+            let disk = faulty(None);
+            let storage = DiskSessionStorage::on(disk.clone());
+            let mut writer = storage.open_writer(path()).unwrap();
+            writer.begin(AT_ONCE).unwrap();
+            let shared = disk.clone();
+            disk.before("try_lock", move || interfere(&shared));
+            let error = match replace {
+                true => writer.replace(&mut |_| panic!("not its own")).unwrap_err(),
+                false => writer.create(NEW).unwrap_err(),
+            };
+            assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+            assert!(content(&disk).is_none_or(|now| now == LINE || now.is_empty()));
+        }
+    }
+}
+
+#[test]
 fn a_failed_replacement_leaves_the_old_content_and_no_debris() {
     for before in [Some(OLD), None] {
         let replace = |storage: &DiskSessionStorage<Faulty>| {
@@ -192,7 +241,8 @@ fn a_failed_replacement_leaves_the_old_content_and_no_debris() {
                 Err(_) => assert!(after.is_none_or(|after| after.is_empty())),
             }
             // What could not be removed at once goes with the next operation.
-            storage.open_writer(path()).unwrap().begin(AT_ONCE).unwrap();
+            let mut next = storage.open_writer(path()).unwrap();
+            next.begin(AT_ONCE).unwrap();
             let left = files(disk.inner());
             assert!(!left.iter().any(|file| is_temporary(file)), "{left:?}");
         });
@@ -206,6 +256,10 @@ fn a_failing_source_leaves_the_old_content() {
     let storage = DiskSessionStorage::on(disk.clone());
     let mut writer = storage.open_writer(path()).unwrap();
     writer.begin(AT_ONCE).unwrap();
+    disk.forget();
+    let error = writer.replace(&mut |out| out.write_all(b"little").and(Err(ErrorKind::Other.into())));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Other);
+    assert!(!disk.ops().contains(&"append"), "what is thrown away is not written");
     let error = writer.replace(&mut |out| {
         out.write_all(&vec![b'x'; 1_000_000])?;
         Err(io::Error::new(ErrorKind::InvalidData, "the source"))
