@@ -157,8 +157,8 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    fn io(&self) -> impl FnOnce(io::Error) -> Error + use<> {
-        Error::io_at("write", &self.content.path)
+    fn io(&self, source: io::Error) -> Error {
+        Error::io_at("write", &self.content.path)(source)
     }
 
     /// Counts a line of `len` bytes and returns its offset and number.
@@ -171,7 +171,7 @@ impl Whole<'_> {
 
     fn line(&mut self, line: &[u8]) -> Result<(u64, u32)> {
         self.end_run()?;
-        self.out.write_all(line).and_then(|()| self.out.write_all(b"\n")).map_err(self.io())?;
+        self.out.write_all(line).and_then(|()| self.out.write_all(b"\n")).map_err(|error| self.io(error))?;
         Ok(self.place(line.len() as u64))
     }
 
@@ -239,9 +239,9 @@ impl Whole<'_> {
             if filled < self.buffer.len() {
                 return Err(vanished());
             }
-            self.out.write_all(&self.buffer).map_err(self.io())?;
+            self.out.write_all(&self.buffer).map_err(|error| self.io(error))?;
             start += filled as u64;
         }
-        self.out.write_all(b"\n").map_err(self.io())
+        self.out.write_all(b"\n").map_err(|error| self.io(error))
     }
 }
