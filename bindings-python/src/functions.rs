@@ -1,0 +1,64 @@
+//! Functions over lists of JSON texts and over files.
+
+use crate::convert::Form;
+use crate::options::model_resolution;
+use crate::run;
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyList;
+use std::path::PathBuf;
+use xcsh_session::Leaf;
+use xcsh_session::storage::FileSessionStorage;
+
+/// Which leaf: `given` false means that none was named, which is another thing than naming none.
+pub(crate) fn leaf(given: bool, leaf: Option<&str>) -> Leaf<'_> {
+    match (given, leaf) {
+        (false, _) => Leaf::Last,
+        (true, None) => Leaf::None,
+        (true, Some(id)) => Leaf::Id(id),
+    }
+}
+
+/// Header and entries of a file, each exactly.
+#[pyfunction]
+pub(crate) fn load_entries(py: Python<'_>, path: PathBuf, form: Form) -> PyResult<Bound<'_, PyList>> {
+    let records = run(py, || xcsh_session::load_entries_from_file(&path))?;
+    form.give_all(py, &records)
+}
+
+/// Header and entries of a text, each exactly.
+#[pyfunction]
+pub(crate) fn parse_entries(py: Python<'_>, text: PyBackedBytes, form: Form) -> PyResult<Bound<'_, PyList>> {
+    let records = run(py, || Ok(xcsh_session::parse_session_entries(&text)))?;
+    form.give_all(py, &records)
+}
+
+/// The records as the current version has them; None where they are that already.
+#[pyfunction]
+pub(crate) fn migrate_entries(
+    py: Python<'_>,
+    records: Vec<PyBackedStr>,
+    form: Form,
+) -> PyResult<Option<Bound<'_, PyList>>> {
+    let migrated = run(py, || xcsh_session::migrate_session_entries(&records))?;
+    migrated.map(|records| form.give_all(py, &records)).transpose()
+}
+
+/// The JSON of the context of entries.
+#[pyfunction]
+pub(crate) fn build_session_context(
+    py: Python<'_>,
+    entries: Vec<PyBackedStr>,
+    given: bool,
+    leaf_id: Option<&str>,
+    resolution: &str,
+) -> PyResult<String> {
+    let resolution = model_resolution(py, resolution)?;
+    run(py, || xcsh_session::build_session_context(&entries, leaf(given, leaf_id), resolution))
+}
+
+/// Removes a session's file and its artifacts.
+#[pyfunction]
+pub(crate) fn delete_session(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    run(py, || xcsh_session::delete_session_with_artifacts(&FileSessionStorage::new(), &path))
+}

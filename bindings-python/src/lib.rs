@@ -1,0 +1,62 @@
+//! The native half of the Python package `xcsh_session`: it hands texts over and holds no rules. Everything a script
+//! sees, dicts, iterators and exceptions, is made of them in Python.
+//!
+//! Invariants: whatever can wait, for a disk, a lock or a parser, runs without the interpreter's lock ([`run`]); what
+//! the library logs meanwhile is delivered afterwards ([`logging`]); a handle belongs to the process that made it
+//! ([`process`]).
+
+mod blobs;
+mod convert;
+mod dirs;
+mod error;
+mod functions;
+mod history;
+mod logging;
+mod options;
+mod process;
+mod store;
+
+use pyo3::prelude::*;
+
+/// Does something that may take long, or wait, without the interpreter's lock.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, xcsh_session::Error> + Send,
+) -> PyResult<T> {
+    let result = py.detach(work);
+    logging::deliver(py);
+    result.map_err(|error| error::raise(py, &error))
+}
+
+/// The native module.
+// Free-threaded interpreters have not been tested.
+#[pymodule(gil_used = true)]
+mod _native {
+    use crate::convert;
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::blobs::BlobStore;
+    #[pymodule_export]
+    use crate::dirs::AgentDirs;
+    #[pymodule_export]
+    use crate::functions::{
+        build_session_context, delete_session, load_entries, migrate_entries, parse_entries,
+    };
+    #[pymodule_export]
+    use crate::history::History;
+    #[pymodule_export]
+    use crate::logging::deliver_logs;
+    #[pymodule_export]
+    use crate::store::{State, Store};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::logging::install();
+        for (name, form) in [("RAW", convert::RAW), ("TEXT", convert::TEXT), ("MIXED", convert::MIXED)] {
+            module.add(name, form)?;
+        }
+        module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        module.add("CURRENT_SESSION_VERSION", xcsh_session::CURRENT_SESSION_VERSION)
+    }
+}
