@@ -9,7 +9,6 @@ mod content;
 mod context;
 mod diagnostics;
 pub mod dirs;
-mod discovery;
 mod entry;
 mod error;
 mod glued;
