@@ -514,13 +514,13 @@ impl Lines<'_> {
         match slot.place {
             Place::Memory(number) => Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default())),
             Place::File { offset, len } => {
-                let line = self.from_file(offset, len, slot.line)?;
+                let line = self.in_file(offset, len, slot.line)?;
                 if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }
             }
         }
     }
 
-    fn from_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
+    fn in_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
         let end = offset + u64::from(len);
         if offset < self.start || end > self.start + self.window.len() as u64 {
             let known = self.content.end.max(end) - offset;

@@ -9,6 +9,7 @@ mod content;
 mod context;
 mod diagnostics;
 pub mod dirs;
+pub mod discovery;
 mod entry;
 mod error;
 mod glued;

@@ -11,7 +11,7 @@ use crate::index::EntryNo;
 use crate::json::Raw;
 use crate::limits;
 use crate::record::EntryKind;
-use crate::storage::{FileSessionStorage, ReadAt, SessionStorage};
+use crate::storage::{FileSessionStorage, SessionStorage};
 use crate::tree::Tree;
 use crate::usage::Usage;
 use std::path::Path;

@@ -62,6 +62,32 @@ pub struct FileInfo {
     pub modified_ns: i64,
 }
 
+/// One name in a directory.
+#[derive(Debug)]
+pub struct DirItem {
+    /// The listed directory with the name.
+    pub path: PathBuf,
+    /// What the name stands for, links followed. An error where that could not be found out, also of a link to
+    /// nothing.
+    pub kind: io::Result<DirItemKind>,
+}
+
+/// What a name in a directory stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirItemKind {
+    /// A regular file.
+    File {
+        /// Length in bytes.
+        len: u64,
+        /// Time of the last change, in nanoseconds since 1970-01-01T00:00:00Z.
+        modified_ns: i64,
+    },
+    /// A directory.
+    Dir,
+    /// Something that holds no bytes to read: a pipe, a socket, a device.
+    Other,
+}
+
 /// A content that is open for reading. It stays the same content when another one takes its place at the path.
 pub trait ReadAt: Send + Sync {
     /// Reads up to `buf.len()` bytes from byte `offset` on and returns how many; 0 at or after the end.
@@ -105,6 +131,16 @@ pub trait SessionStorage: Send + Sync {
 
     /// The directories in a directory, links followed, in no particular order. A missing directory has none.
     fn list_dirs(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
+
+    /// Everything in a directory, in no particular order. Unlike with [`SessionStorage::list_files`], what cannot be
+    /// looked at is in the list, with the error, and does not fail it. A missing directory has nothing in it; names
+    /// that go away meanwhile are left out.
+    fn list_dir(&self, dir: &Path) -> io::Result<Vec<DirItem>> {
+        let file =
+            |FileInfo { path, len, modified_ns }| DirItem { path, kind: Ok(DirItemKind::File { len, modified_ns }) };
+        let dirs = self.list_dirs(dir)?.into_iter().map(|path| DirItem { path, kind: Ok(DirItemKind::Dir) });
+        Ok(self.list_files(dir)?.into_iter().map(file).chain(dirs).collect())
+    }
 
     /// The whole content.
     fn read_text(&self, path: &Path) -> io::Result<Vec<u8>>;
