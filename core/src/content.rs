@@ -4,18 +4,34 @@
 use crate::error::{Error, Result};
 use crate::header::{Header, TitleRecord, Version};
 use crate::ids;
-use crate::index::{EntryNo, Index, NewSlot, Place};
+use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Place, Slot};
+use crate::json::{Malformed, Raw};
 use crate::load::{self, Batch, Found, FoundEntry, What};
 use crate::migrate::{self, Links};
 use crate::read_at::{TextSource, fill};
-use crate::record::{EntryKind, Role};
+use crate::record::{EntryKind, Envelope, RecordType, Role};
 use crate::storage::ReadAt;
+use crate::time;
 use crate::usage::Usage;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Where everything of a content stands: see [`Content::snapshot`].
+pub(crate) struct Snapshot {
+    path: PathBuf,
+    header: Header,
+    titles: Vec<TitleRecord>,
+    places: Vec<(Place, u32)>,
+    extras: Vec<Extra>,
+    recovered: Vec<EntryNo>,
+    source: Option<Arc<dyn ReadAt>>,
+    file: (u64, u32, bool),
+    form: (EntryNo, Version),
+}
+
 /// Bytes in the file that are no entry and stay there.
+#[derive(Clone)]
 pub(crate) struct Extra {
     /// Entries before it; `None` where it stands before the header.
     pub(crate) after: Option<EntryNo>,
@@ -119,12 +135,33 @@ impl Content {
         self.ends_with_newline = batch.lines == 0 && self.ends_with_newline || batch.ends_with_newline;
     }
 
-    /// Takes in what stands behind the known end of the file: `batch` is what was found there.
-    pub(crate) fn add_foreign(&mut self, batch: &Batch, source: Arc<dyn ReadAt>) {
-        self.source = Some(source);
-        self.add_batch(batch, &batch.found);
+    /// Takes in what stands between the known end of the file and `len`. An entry that is in memory and waits to be
+    /// written, and now is found there, was written after all.
+    pub(crate) fn add_tail(&mut self, source: Arc<dyn ReadAt>, len: u64) -> Result<()> {
+        let from = self.tail_start();
+        self.source = Some(Arc::clone(&source));
+        let mut batches = Vec::new();
+        load::scan(&*source, from..len, |batch| batches.push(batch)).map_err(Error::io_at("read", &self.path))?;
+        for batch in batches {
+            self.add_batch(&batch, &batch.found);
+        }
+        self.end = len;
         if self.is_migrating() {
             self.old_form = self.index.len() as EntryNo;
+        }
+        Ok(())
+    }
+
+    /// Where reading on has to begin. A torn last line may have been completed since: it is looked at again.
+    fn tail_start(&mut self) -> u64 {
+        match self.extras.last() {
+            Some(torn) if !self.ends_with_newline && torn.line == self.lines && torn.after.is_some() => {
+                let start = torn.offset;
+                self.extras.pop();
+                self.lines -= 1;
+                start
+            }
+            _ => self.end,
         }
     }
 
@@ -132,6 +169,10 @@ impl Content {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
+        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, found)) {
+            self.moved_to_file(own, found.offset, found.len as u32, line);
+            return own;
+        }
         let number = match self.file_version {
             Version::V1 => self.add_without_links(place, line, time, kind, role),
             _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
@@ -140,6 +181,15 @@ impl Content {
             self.index.set_label(target, label);
         }
         number
+    }
+
+    /// Whether an entry that is not in the file yet has exactly the bytes that were found there.
+    fn is_same(&self, own: EntryNo, found: &Found) -> bool {
+        let slot = self.index.slot(own);
+        let (Place::Memory(_), 0, Some(source)) = (slot.place, slot.line, &self.source) else { return false };
+        let Some(line) = self.in_memory(own).filter(|line| line.len() as u64 == found.len) else { return false };
+        let mut bytes = vec![0; line.len()];
+        fill(&**source, &mut bytes, found.offset).is_ok_and(|filled| bytes[..filled] == *line)
     }
 
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
@@ -157,7 +207,7 @@ impl Content {
     /// A title record that does not lead the file is an entry of unknown type, without id.
     fn add_titled_later(&mut self, found: &Found, line: u32) {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
-        let (kind, role, time) = (EntryKind::Other, Role::None, crate::index::NO_TIME);
+        let (kind, role, time) = (EntryKind::Other, Role::None, NO_TIME);
         self.index.push(&NewSlot { place, id: None, parent: None, line, time, kind, role });
     }
 
@@ -168,11 +218,90 @@ impl Content {
         }
         let place = self.keep(line);
         let NewEntry { id, parent, time, kind, role, .. } = new;
-        let entry = self.index.push(&NewSlot { place, id: Some(id), parent, line: 0, time, kind, role });
+        let entry = self.index.push(&NewSlot { place, id, parent, line: 0, time, kind, role });
         if let Some((target, label)) = new.label {
             self.index.set_label(target, label);
         }
         entry
+    }
+
+    /// Adds an entry whose whole line is given, checking it. Error: `InvalidJson`.
+    pub(crate) fn push_line(&mut self, line: Vec<u8>) -> Result<EntryNo> {
+        let invalid = |fault: Malformed| Error::InvalidJson {
+            what: "entry".to_owned(),
+            offset: fault.offset,
+            reason: fault.reason.to_owned(),
+        };
+        let envelope = Envelope::of_line(&line).map_err(invalid)?;
+        let RecordType::Entry(kind) = envelope.record else {
+            return Err(Error::InvalidArgument("a session header or title record is no entry".to_owned()));
+        };
+        let text = |raw: Option<Raw<'_>>| raw.and_then(Raw::as_str).map(Cow::into_owned);
+        let (id, parent) = (text(envelope.id), text(envelope.parent));
+        let label = text(envelope.target).filter(|_| kind == EntryKind::Label).zip(Some(text(envelope.label)));
+        let new = NewEntry {
+            id: id.as_deref(),
+            parent: parent.as_deref(),
+            time: time_of(&envelope),
+            kind,
+            role: envelope.role,
+            usage: envelope.usage,
+            label: label.as_ref().map(|(target, label)| (&**target, label.as_deref())),
+        };
+        Ok(self.push(line, new))
+    }
+
+    /// Adds an entry of another content's file, which this content reads from too; `line` is its line.
+    pub(crate) fn push_in_file(&mut self, slot: Slot, line: Vec<u8>) -> Result<()> {
+        let entry = self.push_line(line)?;
+        self.forget(entry);
+        let added = self.index.slot_mut(entry);
+        (added.place, added.line) = (slot.place, slot.line);
+        Ok(())
+    }
+
+    /// Takes all lines into memory, as the current version has them: nothing is in a file then.
+    pub(crate) fn hold_in_memory(&mut self) -> Result<()> {
+        for entry in self.index.entries() {
+            let line = self.line(entry)?;
+            self.replace_line(entry, line);
+            self.index.slot_mut(entry).line = 0;
+        }
+        self.migrated();
+        self.source = None;
+        (self.end, self.lines, self.ends_with_newline) = (0, 0, true);
+        Ok(())
+    }
+
+    /// What changes when the content is written to another file.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            path: self.path.clone(),
+            header: self.header.clone(),
+            titles: self.titles.clone(),
+            places: self
+                .index
+                .entries()
+                .map(|entry| (self.index.slot(entry).place, self.index.slot(entry).line))
+                .collect(),
+            extras: self.extras.clone(),
+            recovered: self.recovered.clone(),
+            source: self.source.clone(),
+            file: (self.end, self.lines, self.ends_with_newline),
+            form: (self.old_form, self.file_version),
+        }
+    }
+
+    /// Goes back to what a snapshot holds. Everything in it must have been in its file, or be in memory still.
+    pub(crate) fn restore(&mut self, snapshot: Snapshot) {
+        for (entry, (place, line)) in self.index.entries().zip(snapshot.places) {
+            let slot = self.index.slot_mut(entry);
+            (slot.place, slot.line) = (place, line);
+        }
+        (self.path, self.header, self.titles) = (snapshot.path, snapshot.header, snapshot.titles);
+        (self.extras, self.recovered, self.source) = (snapshot.extras, snapshot.recovered, snapshot.source);
+        (self.end, self.lines, self.ends_with_newline) = snapshot.file;
+        (self.old_form, self.file_version) = snapshot.form;
     }
 
     fn keep(&mut self, line: Vec<u8>) -> Place {
@@ -197,11 +326,63 @@ impl Content {
         self.index.slot_mut(entry).place = place;
     }
 
+    /// The line of an entry that is held in memory.
+    pub(crate) fn in_memory(&self, entry: EntryNo) -> Option<&[u8]> {
+        match self.index.slot(entry).place {
+            Place::Memory(number) => self.memory[number as usize].as_deref(),
+            Place::File { .. } => None,
+        }
+    }
+
     fn forget(&mut self, entry: EntryNo) {
         if let Place::Memory(number) = self.index.slot(entry).place {
             self.memory[number as usize] = None;
             self.free.push(number);
         }
+    }
+
+    /// Puts another line in an entry's place, checking it, and changes the index with it. Error: `InvalidJson`.
+    pub(crate) fn change(&mut self, entry: EntryNo, line: Vec<u8>) -> Result<()> {
+        let mut lone = Content::new(self.path.clone(), self.header.clone());
+        lone.push_line(line)?;
+        let new = lone.index.slot(0);
+        let mut before = Content::new(self.path.clone(), self.header.clone());
+        before.push_line(self.line(entry)?)?;
+        let same_links =
+            lone.index.id(0) == self.index.id(entry) && lone.index.parent_id(0) == self.index.parent_id(entry);
+        let slot = self.index.slot_mut(entry);
+        let labels = slot.kind == EntryKind::Label || new.kind == EntryKind::Label;
+        (slot.kind, slot.role, slot.time) = (new.kind, new.role, new.time);
+        if before.usage != lone.usage {
+            self.usage -= before.usage;
+            self.usage += lone.usage;
+        }
+        let (id, parent) = (lone.index.id(0).map(str::to_owned), lone.index.parent_id(0).map(str::to_owned));
+        self.replace_line(entry, lone.in_memory(0).unwrap_or_default().to_vec());
+        if !same_links || labels {
+            self.reindex(entry, id.as_deref(), parent.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Builds the index anew, one entry with another id and parent.
+    fn reindex(&mut self, changed: EntryNo, id: Option<&str>, parent: Option<&str>) -> Result<()> {
+        let mut index = Index::default();
+        for entry in self.index.entries() {
+            let (id, parent) =
+                if entry == changed { (id, parent) } else { (self.index.id(entry), self.index.parent_id(entry)) };
+            let Slot { place, line, time, kind, role, .. } = *self.index.slot(entry);
+            index.push(&NewSlot { place, id, parent, line, time, kind, role });
+            if kind == EntryKind::Label {
+                let line = self.line(entry)?;
+                let text = |name| Raw::new(&line).get(name).and_then(Raw::as_str);
+                if let Some(target) = text("targetId") {
+                    index.set_label(&target, text("label").as_deref());
+                }
+            }
+        }
+        self.index = index;
+        Ok(())
     }
 
     /// The line is in the file now as it is in memory: from here on it is read from there.
@@ -301,9 +482,14 @@ impl Content {
     }
 }
 
-/// The envelope of an entry that this library made.
+fn time_of(envelope: &Envelope<'_>) -> i64 {
+    let time = envelope.timestamp.and_then(Raw::as_str).and_then(|text| time::parse(&text));
+    time.unwrap_or(NO_TIME)
+}
+
+/// The envelope of an entry whose line is given.
 pub(crate) struct NewEntry<'a> {
-    pub(crate) id: &'a str,
+    pub(crate) id: Option<&'a str>,
     pub(crate) parent: Option<&'a str>,
     pub(crate) time: i64,
     pub(crate) kind: EntryKind,

@@ -219,7 +219,8 @@ impl TitleRecord {
 pub(crate) struct Fields(Vec<u8>);
 
 impl Fields {
-    /// `start` is the object up to and without its next comma, at least one member.
+    /// `start` is the object up to and without its next comma, at least one member; empty for members alone, each with
+    /// a comma before it.
     pub(crate) fn new(start: &[u8]) -> Fields {
         Fields(start.to_vec())
     }
@@ -250,6 +251,10 @@ impl Fields {
             self.name(name);
             self.0.extend_from_slice(value);
         }
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
     }
 
     pub(crate) fn close(mut self) -> Vec<u8> {

@@ -9,15 +9,20 @@ mod content;
 mod context;
 mod diagnostics;
 pub mod dirs;
+mod discovery;
 mod entry;
 mod error;
 mod glued;
 mod header;
+#[cfg(feature = "history")]
+pub mod history;
 pub mod ids;
 mod index;
+mod journal;
 pub mod json;
 mod limits;
 mod load;
+mod manager;
 mod migrate;
 mod read_at;
 mod record;
@@ -33,6 +38,12 @@ pub use diagnostics::{Diagnostics, Finding, MalformedLine};
 pub use entry::{Entry, EntryData};
 pub use error::{Error, Result};
 pub use header::{CURRENT_SESSION_VERSION, Header, TitleSource};
+#[cfg(feature = "history")]
+pub use history::{HistoryEntry, HistoryStorage};
+pub use manager::{
+    Compaction, CustomMessage, Forked, ManagerOptions, OnInvalid, PersistError, Profile, SessionManager, SessionState,
+    delete_session_with_artifacts,
+};
 pub use record::EntryKind;
 pub use records::{
     build_session_context, load_entries_from, load_entries_from_file, migrate_session_entries, parse_session_entries,

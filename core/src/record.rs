@@ -141,6 +141,20 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// Checks that `text` is one JSON object and reads what the index needs of it as a message.
+pub(crate) fn scan_message(text: &[u8]) -> Result<(Role, Option<Usage>), Malformed> {
+    let mut scanner = Scanner::new(text, 0);
+    scanner.skip_white();
+    let Some(message) = Message::scan(&mut scanner)? else {
+        return Err(Malformed { offset: 0, reason: "not a JSON object" });
+    };
+    scanner.end()?;
+    scanner.check_utf8(0)?;
+    let raw = |span: Span| Raw::new(&text[span]);
+    let role = message.role(raw);
+    Ok((role, message.usage(role, raw)))
+}
+
 #[derive(Default)]
 struct Members {
     kind: Option<Span>,

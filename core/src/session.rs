@@ -8,6 +8,7 @@ use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::header::{Header, Version};
 use crate::index::EntryNo;
+use crate::json::Raw;
 use crate::limits;
 use crate::record::EntryKind;
 use crate::storage::{FileSessionStorage, ReadAt, SessionStorage};
@@ -47,9 +48,9 @@ pub struct ReadOptions {
 /// # Ok(()) }
 /// ```
 pub struct Session {
-    content: Content,
-    leaf: Option<EntryNo>,
-    options: ReadOptions,
+    pub(crate) content: Content,
+    pub(crate) leaf: Option<EntryNo>,
+    pub(crate) options: ReadOptions,
 }
 
 impl std::fmt::Debug for Session {
@@ -81,17 +82,16 @@ impl Session {
     fn of(loaded: Loaded, path: &Path, options: ReadOptions) -> Result<Session> {
         let refuse = |line: u32, reason| Error::NotASession { path: path.to_owned(), line: line.into(), reason };
         match loaded {
-            Loaded::Session(content) => {
-                let leaf = content.index.last_with_id();
-                Ok(Session { content: *content, leaf, options })
-            }
+            Loaded::Session(content) => Ok(Session::of_content(*content, options)),
             Loaded::Blank => Err(refuse(1, "the file is empty".to_owned())),
             Loaded::NotASession { line, reason } => Err(refuse(line, reason)),
         }
     }
 
-    pub(crate) fn content(&self) -> &Content {
-        &self.content
+    /// Of content that is already in memory; the leaf is the last entry with an id.
+    pub(crate) fn of_content(content: Content, options: ReadOptions) -> Session {
+        let leaf = content.index.last_with_id();
+        Session { content, leaf, options }
     }
 
     /// The file that was read.
@@ -151,6 +151,19 @@ impl Session {
         self.content.index.by_id(id).map_or(Ok(None), |number| self.entry_at(number))
     }
 
+    /// The line of an entry as the agent sees it: blob references resolved, where the session was read with a blob
+    /// store and the blobs are there (SPEC section 9).
+    pub fn resolved_line(&self, number: u32) -> Result<Option<String>> {
+        let Some(entry) = self.entry_at(number)? else { return Ok(None) };
+        let blobs = self.options.blobs.as_deref();
+        let line = entry.line().as_bytes();
+        let resolved = blobs.and_then(|blobs| limits::resolve_blobs(line, &mut |hash| get(blobs, hash)));
+        Ok(Some(match resolved {
+            Some(line) => String::from_utf8_lossy(&line).into_owned(),
+            None => entry.into_line(),
+        }))
+    }
+
     /// The number of the entry that an id finds.
     pub fn number_of(&self, id: &str) -> Option<u32> {
         self.content.index.by_id(id)
@@ -179,6 +192,21 @@ impl Session {
     /// Numbers of the entries whose parentId is this id, in file order.
     pub fn children(&self, id: &str) -> Vec<u32> {
         self.content.index.children(id).collect()
+    }
+
+    /// The role of the last model_change on the way from the leaf to its root: `default` where it names none.
+    pub fn last_model_change_role(&self) -> Result<Option<String>> {
+        let path = self.branch(None)?;
+        let kind = |entry: &&u32| self.content.index.slot(**entry).kind == EntryKind::ModelChange;
+        let Some(&entry) = path.iter().rev().find(kind) else { return Ok(None) };
+        let line = self.content.line(entry)?;
+        let role = Raw::new(&line).get("role").and_then(Raw::as_str).filter(|role| !role.is_empty());
+        Ok(Some(role.map_or("default".to_owned(), |role| role.into_owned())))
+    }
+
+    /// The rules of the ttsr_injection entries from the root to the leaf, without repeats.
+    pub fn injected_ttsr_rules(&self) -> Result<Vec<String>> {
+        context::ttsr_rules(&self.content, &self.branch(None)?)
     }
 
     /// The tree of all entries.

@@ -26,7 +26,7 @@ pub struct MemoryDisk {
 }
 
 struct Tree {
-    root: Node,
+    root: Arc<Dir>,
 }
 
 #[derive(Clone)]
@@ -40,7 +40,7 @@ struct Dir {
     id: u64,
     mode: AtomicU32,
     modified_ns: AtomicI64,
-    /// Locked only while the tree is, or alone.
+    /// Never locked while another directory's names are.
     names: Mutex<BTreeMap<OsString, Node>>,
 }
 
@@ -139,7 +139,7 @@ impl Tree {
     /// The directory that holds the path's last name, and that name; links of the directories are followed. The root
     /// has no name.
     fn locate(&self, path: &Path, links: &mut usize) -> io::Result<(Arc<Dir>, Option<OsString>)> {
-        let Node::Dir(root) = &self.root else { return Err(io::ErrorKind::NotADirectory.into()) };
+        let root = &self.root;
         let mut chain = vec![Arc::clone(root)];
         let mut names = path.components().peekable();
         while let Some(component) = names.next() {
@@ -229,7 +229,7 @@ fn prefix(path: &Path, count: usize) -> PathBuf {
 
 impl Default for MemoryDisk {
     fn default() -> Self {
-        MemoryDisk { tree: Arc::new(Mutex::new(Tree { root: Node::Dir(Dir::new()) })) }
+        MemoryDisk { tree: Arc::new(Mutex::new(Tree { root: Dir::new() })) }
     }
 }
 

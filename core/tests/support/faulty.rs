@@ -49,7 +49,11 @@ struct Plan {
     once: bool,
     fault: Option<Fault>,
     reads_too: bool,
+    failing_ops: Vec<(&'static str, Fault)>,
+    before: Option<(&'static str, Job)>,
 }
+
+type Job = Box<dyn FnOnce() + Send>;
 
 /// A disk over another one. Every call is numbered from 1 on; `unlock` and closing cannot fail, as in a real system,
 /// and are not counted.
@@ -70,13 +74,20 @@ fn lock(plan: &Mutex<Plan>) -> MutexGuard<'_, Plan> {
 }
 
 /// Notes a call; `Some`: it is to fail.
-fn note(plan: &Mutex<Plan>, op: &'static str, path: &Path) -> Option<Fault> {
-    let mut plan = lock(plan);
+fn note(all: &Mutex<Plan>, op: &'static str, path: &Path) -> Option<Fault> {
+    let mut plan = lock(all);
+    if let Some((_, job)) = plan.before.take_if(|(before, _)| *before == op) {
+        // It makes calls of its own.
+        drop(plan);
+        job();
+        return note(all, op, path);
+    }
     let number = plan.calls.len() as u64 + 1;
     let fault = plan.fault.filter(|_| {
         let due = plan.from.is_some_and(|from| if plan.once { number == from } else { number >= from });
         due && (plan.reads_too || !READS.contains(&op))
     });
+    let fault = fault.or(plan.failing_ops.iter().find(|(failing, _)| *failing == op).map(|(_, fault)| *fault));
     plan.calls.push(Call { op, path: path.to_path_buf(), failed: fault.is_some() });
     fault
 }
@@ -116,9 +127,20 @@ impl<D> FaultyDisk<D> {
         self.set(Some(number), false, Some(fault), false);
     }
 
+    /// Fails all calls of this name, until `heal`.
+    pub fn fail_op(&self, op: &'static str, fault: Fault) {
+        lock(&self.plan).failing_ops.push((op, fault));
+    }
+
     /// Fails nothing any more.
     pub fn heal(&self) {
         self.set(None, false, None, false);
+        lock(&self.plan).failing_ops.clear();
+    }
+
+    /// Does `job` once, right before the next call of this name: what another process does in between.
+    pub fn before(&self, op: &'static str, job: impl FnOnce() + Send + 'static) {
+        lock(&self.plan).before = Some((op, Box::new(job)));
     }
 
     /// How many calls were made since the last `forget`.

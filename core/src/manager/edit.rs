@@ -1,0 +1,77 @@
+//! Changes to what is there: the title, and entries that are replaced. Each is a rewrite of the file.
+
+use super::SessionManager;
+use crate::error::{Error, Result};
+use crate::header::TitleSource;
+use crate::journal::HeaderEdit;
+use crate::time;
+
+impl SessionManager {
+    /// Who chose the title.
+    pub fn title_source(&self) -> Option<TitleSource> {
+        self.read(|session| {
+            let record = session.content.titles.iter().find(|record| record.title().is_some());
+            record.map_or_else(|| session.header().title_source(), |record| record.source())
+        })
+    }
+
+    /// Sets the title (SPEC section 8): control characters and runs of white space become one space, the ends are
+    /// trimmed. Returns whether it was taken: an empty title is not, and an `auto` one never replaces a user's.
+    pub fn set_session_name(&self, name: &str, source: TitleSource) -> Result<bool> {
+        let title = clean_title(name);
+        if title.is_empty() || (source == TitleSource::Auto && self.title_source() == Some(TitleSource::User)) {
+            return Ok(false);
+        }
+        let mut inner = self.lock();
+        self.check_writable(&inner)?;
+        let edit = HeaderEdit::Title { title, source, now: time::format(time::now()) };
+        let inner = &mut *inner;
+        inner.journal.edit_header(&mut inner.session.content, edit);
+        inner.settle()?;
+        Ok(true)
+    }
+
+    /// Puts other lines in the places of entries, named by number, and rewrites the file: what a caller changed in
+    /// entries that it holds. Each line is the JSON of a whole entry. An entry that cannot be read refuses the whole
+    /// change (`InvalidJson`, `EntryNotFound`).
+    pub fn rewrite_entries(&self, changed: &[(u32, &str)]) -> Result<()> {
+        let mut inner = self.lock();
+        self.check_writable(&inner)?;
+        let known = inner.session.len() as u32;
+        for (number, line) in changed {
+            if *number >= known {
+                return Err(Error::EntryNotFound { id: format!("number {number}") });
+            }
+            check_entry(line)?;
+        }
+        for (number, line) in changed {
+            let line = line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect();
+            inner.session.content.change(*number, line)?;
+        }
+        inner.journal.need_rewrite();
+        inner.settle()
+    }
+
+    /// Puts another line in the place of the entry that an id finds, and rewrites the file. Errors: `EntryNotFound`,
+    /// `InvalidJson`.
+    pub fn replace_entry(&self, id: &str, line: &str) -> Result<()> {
+        let number = self.lock().find(id)?;
+        self.rewrite_entries(&[(number, line)])
+    }
+}
+
+fn check_entry(line: &str) -> Result<()> {
+    let invalid =
+        |offset, reason: &str| Error::InvalidJson { what: "entry".to_owned(), offset, reason: reason.to_owned() };
+    let envelope =
+        crate::record::Envelope::of_line(line.as_bytes()).map_err(|fault| invalid(fault.offset, fault.reason))?;
+    match envelope.record {
+        crate::record::RecordType::Entry(_) => Ok(()),
+        _ => Err(invalid(0, "a session header or title record is no entry")),
+    }
+}
+
+fn clean_title(name: &str) -> String {
+    let spaced: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    spaced.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").trim().to_owned()
+}

@@ -1,0 +1,236 @@
+//! From one session to another: new ones, forks, branches as sessions of their own, moves.
+
+use super::append::Appended;
+use super::open::{Opened, has_assistant};
+use super::{SessionManager, new_file};
+use crate::artifacts;
+use crate::content::Content;
+use crate::error::{Error, Result};
+use crate::header::{Header, NewHeader};
+use crate::ids;
+use crate::index::{EntryNo, Place};
+use crate::journal::HeaderEdit;
+use crate::json::{ObjectEdit, quoted};
+use crate::record::EntryKind;
+use crate::session::Session;
+use crate::time;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The files of a fork.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forked {
+    /// The session that was left; it stays as it was.
+    pub old_file: PathBuf,
+    /// The session that goes on.
+    pub new_file: PathBuf,
+}
+
+impl SessionManager {
+    /// Begins a new session in the same working directory and returns its file, which is made with the first assistant
+    /// message. What the old session still had to write is written first; after an error the old session stays.
+    pub fn new_session(&self, parent_session: Option<&str>) -> Result<Option<PathBuf>> {
+        let mut inner = self.leave()?;
+        let opened = self.fresh(&inner.session_dir, &inner.cwd, parent_session);
+        inner.take(opened);
+        drop(inner);
+        self.leave_breadcrumb();
+        Ok(self.session_file())
+    }
+
+    /// Goes on in a copy of the session: same entries, new id and file, parentSession the old id. `None` in memory.
+    /// After an error the old session stays.
+    pub fn fork(&self) -> Result<Option<Forked>> {
+        if !self.is_persisted() {
+            return Ok(None);
+        }
+        let mut inner = self.leave()?;
+        self.check_writable(&inner)?;
+        let (dir, cwd) = (inner.session_dir.clone(), inner.cwd.clone());
+        let old_file = inner.session.content.path.clone();
+        let parent = inner.session.header().id();
+        let before = inner.session.content.snapshot();
+        self.rename_content(&mut inner.session.content, &dir, &cwd, &parent);
+        let new_file = inner.session.content.path.clone();
+        let mut journal = self.journal();
+        if inner.deferred {
+            inner.session.content.index.entries().for_each(|entry| journal.add(entry));
+        }
+        let old_journal = std::mem::replace(&mut inner.journal, journal);
+        inner.switched += 1;
+        if let Err(error) = inner.settle() {
+            let made = inner.journal.has_file();
+            inner.session.content.restore(before);
+            inner.journal = old_journal;
+            self.take_back(made, &new_file);
+            return Err(error);
+        }
+        drop(inner);
+        self.leave_breadcrumb();
+        Ok(Some(Forked { old_file, new_file }))
+    }
+
+    /// Goes on in a new session that holds the path from the root to an entry only; labels of entries on the path are
+    /// written anew at its end. parentSession is the old file's path. Returns the new file, `None` in memory. After an
+    /// error the old session stays. Error: `EntryNotFound`.
+    pub fn create_branched_session(&self, leaf: &str) -> Result<Option<PathBuf>> {
+        self.lock().find(leaf)?;
+        let mut inner = self.leave()?;
+        self.check_writable(&inner)?;
+        let leaf = inner.find(leaf)?;
+        let old_file = inner.session.content.path.to_string_lossy().into_owned();
+        let persistent = inner.persistent;
+        let (id, timestamp) = (ids::snowflake(), time::format(time::now()));
+        let header = Header::new(&NewHeader {
+            id: &id,
+            timestamp: &timestamp,
+            cwd: &inner.cwd.to_string_lossy(),
+            parent_session: persistent.then_some(&old_file),
+            ..NewHeader::default()
+        });
+        let path = if persistent { new_file(&inner.session_dir, &timestamp, &id) } else { PathBuf::new() };
+        let content = path_only(&inner.session.content, leaf, Content::new(path.clone(), header))?;
+        let labels: Vec<(String, String)> = content
+            .index
+            .entries()
+            .filter_map(|entry| {
+                let label = inner.session.content.index.label(content.index.id(entry)?)?;
+                Some((content.index.id(entry)?.to_owned(), label.to_owned()))
+            })
+            .collect();
+        let deferred = !has_assistant(&content, content.index.entries());
+        let session = Session::of_content(content, self.read_options());
+        let opened = Opened { session, journal: self.journal(), deferred, unsupported: false, moved_aside: None };
+        let old = inner.take(opened);
+        for (target, label) in labels {
+            let (_, entry) = inner.push(Appended::label(&target, &label));
+            inner.session.leaf = Some(entry);
+        }
+        if let Err(error) = inner.settle() {
+            let made = inner.journal.has_file();
+            inner.take(old);
+            self.take_back(made, &path);
+            return Err(error);
+        }
+        drop(inner);
+        self.leave_breadcrumb();
+        Ok(persistent.then_some(path))
+    }
+
+    /// Moves the session to another working directory: file and artifacts go to its directory, the header's cwd
+    /// changes. After an error everything is where it was, as far as it can be brought back.
+    pub fn move_to(&self, cwd: impl AsRef<Path>) -> Result<()> {
+        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let mut inner = self.leave()?;
+        self.check_writable(&inner)?;
+        if inner.cwd == cwd {
+            return Ok(());
+        }
+        let text = cwd.to_string_lossy().into_owned();
+        let dir = if inner.persistent { self.options.dir_for(&cwd) } else { PathBuf::new() };
+        let in_file = inner.persistent && !inner.deferred;
+        let content = &mut inner.session.content;
+        if !in_file {
+            HeaderEdit::Cwd(text).apply(content);
+            if let Some(name) = content.path.file_name() {
+                content.path = dir.join(name);
+            }
+            (inner.cwd, inner.session_dir) = (cwd, dir);
+            return Ok(());
+        }
+        let old_path = content.path.clone();
+        let new_path = dir.join(old_path.file_name().unwrap_or_default());
+        let before = content.snapshot();
+        HeaderEdit::Cwd(text).apply(content);
+        if new_path == old_path {
+            inner.journal.need_rewrite();
+            (inner.cwd, inner.session_dir) = (cwd, dir);
+            return inner.settle();
+        }
+        content.path = new_path.clone();
+        let old_journal = std::mem::replace(&mut inner.journal, self.journal());
+        inner.switched += 1;
+        let moved = self.refuse_existing(&new_path).and_then(|()| inner.settle());
+        let moved = moved.and_then(|()| self.remove_old(&old_path, &new_path));
+        if let Err(error) = moved {
+            // The old file is still there and whole.
+            let made = inner.journal.has_file();
+            inner.session.content.restore(before);
+            inner.journal = old_journal;
+            self.take_back(made, &new_path);
+            return Err(error);
+        }
+        (inner.cwd, inner.session_dir) = (cwd, dir);
+        drop(inner);
+        self.leave_breadcrumb();
+        Ok(())
+    }
+
+    /// The last steps of a move, once the new file is there and durable.
+    fn remove_old(&self, old: &Path, new: &Path) -> Result<()> {
+        self.move_artifacts(old, new)?;
+        match self.options.storage.unlink(old) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let _ = self.move_artifacts(new, old);
+                Err(Error::io_at("remove", old)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the file of a session that did not come to be.
+    fn take_back(&self, made: bool, file: &Path) {
+        if made && let Err(error) = self.options.storage.unlink(file) {
+            log::warn!("{} is left over: {error}", file.display());
+        }
+    }
+
+    fn refuse_existing(&self, path: &Path) -> Result<()> {
+        match self.options.storage.exists(path) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(Error::InvalidArgument(format!("{} is already there", path.display()))),
+            Err(error) => Err(Error::io_at("look for", path)(error)),
+        }
+    }
+
+    fn move_artifacts(&self, old: &Path, new: &Path) -> Result<()> {
+        let (old, new) = (artifacts::artifacts_dir(old), artifacts::artifacts_dir(new));
+        let storage = &self.options.storage;
+        match storage.exists(&old) {
+            Ok(false) => Ok(()),
+            Ok(true) => storage.rename(&old, &new).and_then(|synced| synced).map_err(Error::io_at("move", &old)),
+            Err(error) => Err(Error::io_at("look for", &old)(error)),
+        }
+    }
+}
+
+/// The entries from the root to `leaf` without label entries; an entry behind a label entry follows what the label
+/// entry followed.
+fn path_only(old: &Content, leaf: EntryNo, mut new: Content) -> Result<Content> {
+    let mut path = old.index.path(leaf);
+    path.reverse();
+    new.set_source(old.source().map(Arc::clone));
+    let mut parent: Option<String> = None;
+    for entry in path {
+        let slot = *old.index.slot(entry);
+        if slot.kind == EntryKind::Label {
+            continue;
+        }
+        let id = old.index.id(entry).map(str::to_owned);
+        let linked = old.index.parent_id(entry) == parent.as_deref();
+        if linked && matches!(slot.place, Place::File { .. }) && !old.has_old_form(entry) {
+            let line = old.line(entry)?;
+            new.push_in_file(slot, line)?;
+        } else {
+            let mut line = old.line(entry)?;
+            if !linked {
+                let mut edit = ObjectEdit::new(&line);
+                edit.set("parentId", parent.as_deref().map_or(b"null".to_vec(), quoted));
+                line = edit.apply();
+            }
+            new.push_line(line)?;
+        }
+        parent = id;
+    }
+    Ok(new)
+}
