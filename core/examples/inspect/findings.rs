@@ -8,7 +8,7 @@ const EACH: usize = 6;
 
 pub(crate) fn show(out: &mut String, found: &Diagnostics) {
     if found.is_clean() {
-        out.push_str("  nothing wrong\n");
+        out.push_str("  nothing wrong (blob files are not looked at)\n");
         return;
     }
     list(out, &found.malformed_lines, |line: &MalformedLine| {
