@@ -9,7 +9,7 @@ mod content;
 mod context;
 mod diagnostics;
 pub mod dirs;
-mod discovery;
+pub mod discovery;
 mod entry;
 mod error;
 mod glued;
