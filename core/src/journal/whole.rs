@@ -104,7 +104,7 @@ impl Journal {
         self.known = Some(id);
         self.pending.clear();
         self.header_edits.clear();
-        self.rewrite = false;
+        (self.rewrite, self.migrate_later) = (false, false);
     }
 }
 
