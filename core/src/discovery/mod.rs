@@ -6,15 +6,21 @@
 mod cut;
 mod files;
 mod head;
+mod list;
 mod name;
+mod quick;
 mod recent;
+mod resolve;
+mod scan;
 mod scope;
 
 use std::path::PathBuf;
 
 use crate::Error;
 
+pub use list::{ListOptions, Listing, SessionInfo, list, list_all};
 pub use recent::{Recent, RecentSessionInfo, find_most_recent_session, get_recent_sessions, most_recent_for_cwd};
+pub use resolve::{Resolved, resolve_resumable_session};
 
 /// Something that was left out of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
