@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         timed(&mut || read_all(&made.files))?;
         timed(&mut || read_on_two_threads(&made.files))?;
         timed(&mut || Ok(list(&storage, &dirs, Path::new(CWD), None, &ListOptions::default())?.sessions.len()))?;
-        timed(&mut || Ok(list_all(&storage, &dirs, &ListOptions::with_texts(true))?.sessions.len()))?;
+        timed(&mut || Ok(list_all(&storage, &dirs, &ListOptions { with_texts: true })?.sessions.len()))?;
         timed(&mut || Ok(get_recent_sessions(&storage, &dir, 10)?.sessions.len()))?;
         timed(&mut || Ok(get_recent_sessions(&storage, &dir, count)?.sessions.len()))?;
         timed(&mut || Ok(find_most_recent_session(&storage, &dir)?.map_or(0, |_| 1)))?;

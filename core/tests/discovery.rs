@@ -249,7 +249,7 @@ fn paths(listing: &Listing) -> Vec<String> {
     names(listing.sessions.iter().map(|session| &session.path))
 }
 
-const TEXTS: ListOptions = ListOptions::with_texts(true);
+const TEXTS: ListOptions = ListOptions { with_texts: true };
 
 #[test]
 fn a_list_shows_what_the_files_hold() {

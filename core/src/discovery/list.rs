@@ -14,17 +14,9 @@ use crate::{Error, Result, time};
 
 /// What a list holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ListOptions {
     /// Fill [`SessionInfo::all_messages_text`], which takes about as much memory as the files are long.
     pub with_texts: bool,
-}
-
-impl ListOptions {
-    /// With or without [`SessionInfo::all_messages_text`].
-    pub const fn with_texts(with_texts: bool) -> Self {
-        ListOptions { with_texts }
-    }
 }
 
 /// A session of a list.
