@@ -8,23 +8,18 @@ static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The exception for an error of the library.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    let os = error.io().and_then(std::io::Error::raw_os_error);
-    let not_found = matches!(root(error), Error::NotFound { .. });
-    let path = error.path();
-    make(py, (error.code(), error.to_string(), path, error.line(), error.entry_id(), os, not_found))
-}
-
-fn root(error: &Error) -> &Error {
-    match error {
-        Error::Persist { source, .. } => root(source),
-        error => error,
-    }
+    let (kind, os) = match (error.io(), error.code()) {
+        (Some(cause), _) => (Some(format!("{:?}", cause.kind())), cause.raw_os_error()),
+        (None, "NotFound") => (Some("NotFound".to_owned()), None),
+        _ => (None, None),
+    };
+    make(py, (error.code(), error.to_string(), error.path(), error.line(), error.entry_id(), kind, os))
 }
 
 /// The exception for a handle that another process made.
 pub(crate) fn forked(py: Python<'_>, process: u32) -> PyErr {
     let message = format!("this was opened in process {process}, which forked: open it again in this process");
-    make(py, ("Closed", message, None::<&str>, None::<u64>, None::<&str>, None::<i32>, false))
+    make(py, ("Closed", message, None::<&str>, None::<u64>, None::<&str>, None::<&str>, None::<i32>))
 }
 
 /// The exception for an argument that makes no sense.

@@ -8,6 +8,7 @@
 mod blobs;
 mod convert;
 mod dirs;
+mod discovery;
 mod error;
 mod functions;
 mod history;
@@ -39,6 +40,10 @@ mod _native {
     use crate::blobs::BlobStore;
     #[pymodule_export]
     use crate::dirs::AgentDirs;
+    #[pymodule_export]
+    use crate::discovery::{
+        find_most_recent_session, gc_blobs, list_all, list_sessions, recent_sessions, resolve_resumable_session,
+    };
     #[pymodule_export]
     use crate::functions::{
         build_session_context, delete_session, load_entries, migrate_entries, parse_entries,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _native
 from ._json import DECODED, dumps, loads, loads_all
 from ._time import to_iso
 
 if TYPE_CHECKING:
-    from ._reading import Leaf, ModelResolution
+    from ._reading import Leaf
     from .types import (
         BranchSummaryMessage,
         CompactionEntry,
@@ -55,7 +55,7 @@ def build_session_context(
     entries: Iterable[Mapping[str, Any]],
     leaf_id: Leaf = ...,
     *,
-    model_resolution: ModelResolution = "model_change",
+    model_resolution: Literal["model_change", "latest"] = "model_change",
 ) -> SessionContext:
     """What goes to the model, given entries without their header.
 

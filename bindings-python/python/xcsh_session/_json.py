@@ -8,15 +8,16 @@ become floats, as in JavaScript.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from . import _native
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, InvalidJsonError
 
-__all__ = ["DECODED", "dumps", "loads", "loads_all"]
+__all__ = ["DECODED", "dumps", "exact", "loads", "loads_all"]
 
 _orjson_loads: Callable[[bytes], Any] | None
 try:
@@ -54,18 +55,28 @@ def loads_all(texts: Iterable[str | bytes]) -> Iterator[Any]:
 def dumps(value: Any) -> str:
     """The JSON of a value, without spaces; what UTF-8 cannot hold, lone surrogates, is escaped.
 
+    Infinities, which a number like ``1e400`` is decoded to, become such a number again.
+
     :raises TypeError: for what has no JSON form.
-    :raises InvalidArgumentError: for NaN, infinities and values that contain themselves.
+    :raises InvalidArgumentError: for NaN and for values that contain themselves.
     """
     try:
         text = _encode(value)
-    except ValueError as error:
-        raise InvalidArgumentError(f"the value has no JSON form: {error}") from error
+    except (ValueError, RecursionError):
+        text = "".join(_encode_any(value))
     try:
         text.encode()
     except UnicodeEncodeError:
         text = _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text
+
+
+def exact(text: bytes, what: str) -> str:
+    """A JSON text that a caller gives; the native module checks it further."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidJsonError(f"{what} is not valid JSON at byte {error.start}: it is no UTF-8") from error
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -125,3 +136,57 @@ def _loads_any(text: str) -> Any:
             case number:
                 put(_integer(number) if token[2] is None and token[3] is None else float(number))
     return holder[0]
+
+
+def _encode_any(value: Any) -> Iterator[str]:
+    """Encodes without recursion."""
+    # Each open container: its end, the values still to come (with their keys in a dict), its identity.
+    open_: list[tuple[str, Iterator[Any], int]] = []
+    above: set[int] = set()
+
+    def begin(container: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> str:
+        if id(container) in above:
+            raise InvalidArgumentError("the value has no JSON form: it contains itself")
+        above.add(id(container))
+        is_dict = isinstance(container, dict)
+        items = iter(container.items()) if isinstance(container, dict) else iter(container)
+        open_.append(("}" if is_dict else "]", items, id(container)))
+        return "{" if is_dict else "["
+
+    if not isinstance(value, (dict, list, tuple)):
+        yield _scalar(value)
+        return
+    yield begin(value)
+    first = True
+    while open_:
+        end, items, identity = open_[-1]
+        item: Any = next(items, open_)
+        if item is open_:
+            open_.pop()
+            above.remove(identity)
+            yield end
+            first = False
+            continue
+        if not first:
+            yield ","
+        if end == "}":
+            key, item = item
+            yield _encode(_key(key)) + ":"
+        first = isinstance(item, (dict, list, tuple))
+        yield begin(item) if first else _scalar(item)
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    if key is None or isinstance(key, (bool, int, float)):
+        return _scalar(key)
+    raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, float) and value in (math.inf, -math.inf):
+        return "1e400" if value > 0 else "-1e400"
+    if isinstance(value, float) and math.isnan(value):
+        raise InvalidArgumentError("the value has no JSON form: it holds NaN")
+    return _encode(value)

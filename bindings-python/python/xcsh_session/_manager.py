@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, Unpack, cast
 
 from . import _native
 from ._blobs import Blob
-from ._json import DECODED, dumps, loads_all
+from ._json import DECODED, dumps, exact, loads_all
 from ._options import SessionOptions, complete
 from ._reading import SessionReader
 from .errors import EntryNotFoundError, InvalidArgumentError
@@ -167,7 +167,7 @@ class SessionManager(SessionReader):
 
         :param fields: the entry's own fields in their order, as a dict, or as the exact JSON text of an object.
         """
-        text = fields.decode() if isinstance(fields, bytes) else dumps(dict(fields))
+        text = exact(fields, entry_type) if isinstance(fields, bytes) else dumps(dict(fields))
         return self._store.append(entry_type, text)
 
     def _append(self, entry_type: str, **fields: Any) -> str:
@@ -176,7 +176,7 @@ class SessionManager(SessionReader):
 
     def append_message(self, message: Message | Mapping[str, Any] | bytes) -> str:
         """Appends a message: a dict with a ``role``, or the exact JSON text of one."""
-        return self._store.append_message(message.decode() if isinstance(message, bytes) else dumps(message))
+        return self._store.append_message(exact(message, "message") if isinstance(message, bytes) else dumps(message))
 
     def append_thinking_level_change(self, level: str | None = None) -> str:
         """Appends a change of the thinking level; None unsets it."""
@@ -312,7 +312,7 @@ class SessionManager(SessionReader):
 
     def replace_entry(self, entry_id: str, entry: Mapping[str, Any] | bytes) -> None:
         """Puts another entry, a dict or its exact JSON text, in the place of one and rewrites the file."""
-        self._store.replace_entry(entry_id, entry.decode() if isinstance(entry, bytes) else dumps(dict(entry)))
+        self._store.replace_entry(entry_id, exact(entry, "entry") if isinstance(entry, bytes) else dumps(dict(entry)))
 
     def set_session_name(self, name: str, source: Literal["auto", "user"] = "user") -> bool:
         """Sets the title. Whether it was taken: an empty one is not, nor an automatic one over the user's."""

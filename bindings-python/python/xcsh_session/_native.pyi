@@ -5,6 +5,31 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
+__all__ = [
+    "AgentDirs",
+    "BlobStore",
+    "CURRENT_SESSION_VERSION",
+    "History",
+    "MIXED",
+    "RAW",
+    "State",
+    "Store",
+    "TEXT",
+    "VERSION",
+    "build_session_context",
+    "delete_session",
+    "deliver_logs",
+    "find_most_recent_session",
+    "gc_blobs",
+    "list_all",
+    "list_sessions",
+    "load_entries",
+    "migrate_entries",
+    "parse_entries",
+    "recent_sessions",
+    "resolve_resumable_session",
+]
+
 _Path: TypeAlias = str | PathLike[str]
 
 CURRENT_SESSION_VERSION: Final[int]
@@ -155,5 +180,17 @@ def load_entries(path: _Path, form: int) -> list[str | bytes]: ...
 def parse_entries(text: bytes, form: int) -> list[str | bytes]: ...
 def migrate_entries(records: list[str], form: int) -> list[str | bytes] | None: ...
 def build_session_context(entries: list[str], given: bool, leaf_id: str | None, resolution: str) -> str: ...
+def list_sessions(
+    dirs: AgentDirs, cwd: _Path, dir: _Path | None, with_texts: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def list_all(dirs: AgentDirs, with_texts: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def recent_sessions(
+    dir: _Path, limit: int, now_ms: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def find_most_recent_session(dir: _Path) -> Path | None: ...
+def resolve_resumable_session(
+    dirs: AgentDirs, arg: str, cwd: _Path, dir: _Path | None, now_ms: int
+) -> tuple[dict[str, Any], list[Path], bool, list[dict[str, Any]]] | None: ...
+def gc_blobs(dirs: AgentDirs, dry_run: bool, min_age: float, also: list[_Path]) -> dict[str, Any]: ...
 def delete_session(path: _Path) -> None: ...
 def deliver_logs() -> None: ...

@@ -6,7 +6,6 @@ import os
 from typing import Any, Literal, TypedDict
 
 from ._native import AgentDirs
-from ._reading import ModelResolution
 
 _NAMES = (
     "dirs",
@@ -33,7 +32,7 @@ class SessionOptions(TypedDict, total=False):
     """The defaults of the format's document, or of today's agent."""
     layout: Literal["document", "home_relative"]
     """How the directory of a new session is named."""
-    model_resolution: ModelResolution
+    model_resolution: Literal["model_change", "latest"]
     """Who decides ``models["default"]``: a model change before all, or the newest of model change and answer."""
     migrate_at_once: bool
     """Whether a session of an older version is written anew when it is opened, or with the next write."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from . import _native
 from ._json import DECODED, loads, loads_all
 
 if TYPE_CHECKING:
-    from types import EllipsisType
-
     from .types import Diagnostics, Entry, SessionContext, SessionHeader, TreeNode, UsageStatistics
 
-    Leaf: TypeAlias = str | None | EllipsisType
-
-ModelResolution: TypeAlias = Literal["model_change", "latest"]
+Leaf: TypeAlias = str | None | EllipsisType
 
 _BATCH = 1 << 20
 
@@ -125,16 +122,16 @@ class SessionReader:
         labels = self.get_labels()
         for depth, entry in self.walk_tree():
             node: TreeNode = {"entry": entry, "children": []}
-            label = labels.get(cast(dict[str, Any], entry).get("id", ""))
-            if label is not None:
-                node["label"] = label
+            entry_id: Any = entry.get("id")
+            if isinstance(entry_id, str) and entry_id in labels:
+                node["label"] = labels[entry_id]
             del path[depth:]
             (path[-1]["children"] if path else roots).append(node)
             path.append(node)
         return roots
 
     def build_session_context(
-        self, leaf_id: Leaf = ..., *, model_resolution: ModelResolution | None = None
+        self, leaf_id: Leaf = ..., *, model_resolution: Literal["model_change", "latest"] | None = None
     ) -> SessionContext:
         """What goes to the model at a leaf: messages, models, thinking level, mode.
 

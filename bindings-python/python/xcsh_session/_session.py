@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from . import _native
 from ._blobs import BlobStore
-from ._reading import ModelResolution, SessionReader
+from ._reading import SessionReader
 
 
 class Session(SessionReader):
@@ -34,7 +34,7 @@ class Session(SessionReader):
         path: str | os.PathLike[str],
         *,
         blobs: BlobStore | None = None,
-        model_resolution: ModelResolution = "model_change",
+        model_resolution: Literal["model_change", "latest"] = "model_change",
     ) -> Self:
         """Reads a session file.
 

@@ -6,8 +6,8 @@ class is also the fitting :class:`OSError`, so ``except FileNotFoundError`` work
 
 from __future__ import annotations
 
+import errno
 import os
-from errno import ENOENT
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -199,24 +199,35 @@ _BY_CAUSE: dict[type[OSError], type[StorageError]] = {
 }
 
 
+_BY_KIND = {
+    "NotFound": errno.ENOENT,
+    "PermissionDenied": errno.EACCES,
+    "IsADirectory": errno.EISDIR,
+    "NotADirectory": errno.ENOTDIR,
+    "AlreadyExists": errno.EEXIST,
+    "ReadOnlyFilesystem": errno.EROFS,
+    "StorageFull": errno.ENOSPC,
+}
+
+
 def _make(
     code: str,
     message: str,
     path: str | os.PathLike[str] | None,
     line: int | None,
     entry_id: str | None,
-    os_errno: int | None,
-    not_found: bool,
+    kind: str | None,
+    os_error: int | None,
 ) -> SessionError:
-    """The exception for an error of the native module."""
-    errno = ENOENT if not_found else os_errno
+    """The exception for an error of the native module; ``kind`` names the cause where the system gave no number."""
+    number = os_error if os_error is not None and os.name == "posix" else _BY_KIND.get(kind or "", os_error)
     cls = _BY_CODE.get(code)
     if cls is None:
-        cause = type(OSError(errno, "")) if errno is not None else OSError
+        cause = OSError if number is None else type(OSError(number, ""))
         cls = _BY_CAUSE.get(cause, StorageError)
     error = cls(message, code=code, path=path, line=line, entry_id=entry_id)
     if isinstance(error, OSError):
-        error.errno = errno
-        error.strerror = os.strerror(errno) if errno is not None else message
+        error.errno = number
+        error.strerror = message if number is None else os.strerror(number)
         error.filename = None if path is None else os.fspath(path)
     return error
