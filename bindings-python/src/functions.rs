@@ -1,6 +1,7 @@
 //! Functions over lists of JSON texts and over files.
 
-use crate::convert::Form;
+use crate::decode::{decode, decode_all};
+use crate::error::invalid;
 use crate::options::model_resolution;
 use crate::run;
 use pyo3::prelude::*;
@@ -21,16 +22,16 @@ pub(crate) fn leaf(given: bool, leaf: Option<&str>) -> Leaf<'_> {
 
 /// Header and entries of a file, each exactly.
 #[pyfunction]
-pub(crate) fn load_entries(py: Python<'_>, path: PathBuf, form: Form) -> PyResult<Bound<'_, PyList>> {
+pub(crate) fn load_entries(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyList>> {
     let records = run(py, || xcsh_session::load_entries_from_file(&path))?;
-    form.give_all(py, &records)
+    decode_all(py, &records)
 }
 
 /// Header and entries of a text, each exactly.
 #[pyfunction]
-pub(crate) fn parse_entries(py: Python<'_>, text: PyBackedBytes, form: Form) -> PyResult<Bound<'_, PyList>> {
+pub(crate) fn parse_entries(py: Python<'_>, text: PyBackedBytes) -> PyResult<Bound<'_, PyList>> {
     let records = run(py, || Ok(xcsh_session::parse_session_entries(&text)))?;
-    form.give_all(py, &records)
+    decode_all(py, &records)
 }
 
 /// The records as the current version has them; None where they are that already.
@@ -38,13 +39,12 @@ pub(crate) fn parse_entries(py: Python<'_>, text: PyBackedBytes, form: Form) -> 
 pub(crate) fn migrate_entries(
     py: Python<'_>,
     records: Vec<PyBackedStr>,
-    form: Form,
 ) -> PyResult<Option<Bound<'_, PyList>>> {
     let migrated = run(py, || xcsh_session::migrate_session_entries(&records))?;
-    migrated.map(|records| form.give_all(py, &records)).transpose()
+    migrated.map(|records| decode_all(py, &records)).transpose()
 }
 
-/// The JSON of the context of entries.
+/// The context of entries.
 #[pyfunction]
 pub(crate) fn build_session_context(
     py: Python<'_>,
@@ -52,9 +52,17 @@ pub(crate) fn build_session_context(
     given: bool,
     leaf_id: Option<&str>,
     resolution: &str,
-) -> PyResult<String> {
+) -> PyResult<Py<PyAny>> {
     let resolution = model_resolution(py, resolution)?;
-    run(py, || xcsh_session::build_session_context(&entries, leaf(given, leaf_id), resolution))
+    let context = run(py, || xcsh_session::build_session_context(&entries, leaf(given, leaf_id), resolution))?;
+    Ok(decode(py, &context)?.unbind())
+}
+
+/// The value of a JSON text.
+#[pyfunction]
+pub(crate) fn loads(py: Python<'_>, text: PyBackedBytes) -> PyResult<Bound<'_, PyAny>> {
+    let text = std::str::from_utf8(&text).map_err(|error| invalid(py, format!("no UTF-8: {error}")))?;
+    decode(py, text)
 }
 
 /// Removes a session's file and its artifacts.

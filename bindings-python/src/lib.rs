@@ -7,6 +7,7 @@
 
 mod blobs;
 mod convert;
+mod decode;
 mod dirs;
 mod discovery;
 mod error;
@@ -46,7 +47,7 @@ mod _native {
     };
     #[pymodule_export]
     use crate::functions::{
-        build_session_context, delete_session, load_entries, migrate_entries, parse_entries,
+        build_session_context, delete_session, load_entries, loads, migrate_entries, parse_entries,
     };
     #[pymodule_export]
     use crate::history::History;
@@ -58,7 +59,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::logging::install();
-        for (name, form) in [("RAW", convert::RAW), ("TEXT", convert::TEXT), ("MIXED", convert::MIXED)] {
+        for (name, form) in [("RAW", convert::RAW), ("VALUE", convert::VALUE)] {
             module.add(name, form)?;
         }
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;

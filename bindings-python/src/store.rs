@@ -2,6 +2,7 @@
 
 use crate::blobs::BlobStore;
 use crate::convert::Form;
+use crate::decode::decode;
 use crate::error::invalid;
 use crate::functions::leaf;
 use crate::options::{Options, model_resolution};
@@ -13,7 +14,7 @@ use pyo3::types::PyList;
 use std::path::PathBuf;
 use std::sync::Arc;
 use xcsh_session::storage::FileSessionStorage;
-use xcsh_session::{Error, ReadOptions, Result, Session, SessionManager, SessionState, TitleSource};
+use xcsh_session::{ContextPlan, Error, ReadOptions, Result, Session, SessionManager, SessionState, TitleSource};
 
 /// Where a manager was.
 #[pyclass(frozen, module = "xcsh_session._native")]
@@ -130,8 +131,8 @@ impl Store {
         self.look(py, |session| Ok(session.path().to_owned()))
     }
 
-    fn header(&self, py: Python<'_>) -> PyResult<String> {
-        self.look(py, |session| Ok(session.header().json().to_owned()))
+    fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        decode(py, &self.look(py, |session| Ok(session.header().json().to_owned()))?)
     }
 
     fn raw_header(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
@@ -221,7 +222,7 @@ impl Store {
         let found = self.look(py, |session| {
             session.number_of(id).map(|number| line(session, number, form)).transpose()
         })?;
-        Ok(found.map(|line| form.give(py, &line)))
+        found.map(|line| form.give(py, &line)).transpose()
     }
 
     fn number_of(&self, py: Python<'_>, id: &str) -> PyResult<Option<u32>> {
@@ -265,12 +266,12 @@ impl Store {
         self.look(py, |session| Ok(session.labels().into_iter().map(owned).collect()))
     }
 
-    fn usage(&self, py: Python<'_>) -> PyResult<String> {
-        self.look(py, |session| Ok(json(&session.usage())))
+    fn usage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        decode(py, &self.look(py, |session| Ok(json(&session.usage())))?)
     }
 
-    fn diagnostics(&self, py: Python<'_>) -> PyResult<String> {
-        self.look(py, |session| Ok(json(&session.diagnostics()?)))
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        decode(py, &self.look(py, |session| Ok(json(&session.diagnostics()?)))?)
     }
 
     fn last_model_change_role(&self, py: Python<'_>) -> PyResult<Option<String>> {
@@ -281,7 +282,7 @@ impl Store {
         self.look(py, Session::injected_ttsr_rules)
     }
 
-    /// The JSON of the context.
+    /// The context without its messages, and the messages.
     fn context<'py>(
         &self,
         py: Python<'py>,
@@ -289,28 +290,18 @@ impl Store {
         leaf_id: Option<&str>,
         resolution: Option<&str>,
         form: Form,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
         let resolution = resolution.map(|word| model_resolution(py, word)).transpose()?;
-        let json = self.look(py, |session| {
+        let (rest, messages) = self.look(py, |session| {
             let leaf = leaf(given, leaf_id);
             let plan = match resolution {
                 Some(resolution) => session.context_with(leaf, resolution)?,
                 None => session.context(leaf)?,
             };
-            session.context_json(&plan)
+            let messages = session.messages(&plan)?;
+            Ok((session.context_json(&ContextPlan { messages: Vec::new(), ..plan })?, messages))
         })?;
-        Ok(form.give(py, &json))
-    }
-
-    /// The exact JSON of each message of the context.
-    fn context_messages<'py>(
-        &self,
-        py: Python<'py>,
-        given: bool,
-        leaf_id: Option<&str>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let messages = self.look(py, |session| session.messages(&session.context(leaf(given, leaf_id))?))?;
-        Form::Raw.give_all(py, &messages)
+        Ok((form.give(py, &rest)?, form.give_all(py, &messages)?))
     }
 
     fn session_file(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {

@@ -56,15 +56,12 @@ def test_the_wheel_is_abi3_and_works_in_an_empty_environment(tmp_path: Path) -> 
 
 
 @needs_dist
-def test_the_sdist_holds_all_that_a_build_needs(tmp_path: Path) -> None:
-    """Offline and far from the repository: `cargo metadata` must find every crate it names."""
+def test_the_sdist_holds_the_crates_and_no_more(tmp_path: Path) -> None:
+    """That it builds from nothing but itself is shown by the wheel, which tests/run makes of it."""
     with tarfile.open(dist("*.tar.gz")) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (root,) = tmp_path.iterdir()
-    (manifest,) = root.glob("**/bindings-python/Cargo.toml")
-    cargo = ["cargo", "check", "--locked", "--offline", "--manifest-path", os.fspath(manifest)]
-    env = {**os.environ, "CARGO_TARGET_DIR": os.environ.get("XCSH_SDIST_TARGET", os.fspath(tmp_path / "target"))}
-    subprocess.run(cargo, check=True, timeout=600, env=env)
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    assert {"pyproject.toml", "Cargo.lock", "core/Cargo.toml", "bindings-python/Cargo.toml"} <= set(names)
+    assert not [name for name in names if name.endswith((".so", ".pyc")) or "/target/" in name]
 
 
 def test_the_version_is_the_crates() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 import xcsh_session
 from xcsh_session import Session, errors
-from xcsh_session._json import dumps, loads
+from xcsh_session._json import dumps
+from xcsh_session._native import loads
 
 
 def test_entries_are_plain_dicts_and_raw_lines_are_exact(sample: Path) -> None:
@@ -88,9 +89,31 @@ def test_deep_and_infinite_values_are_encoded() -> None:
 
 
 def test_integers_beyond_the_interpreters_limit_become_floats() -> None:
-    assert loads('{"n":' + "1" * 400 + "}") == {"n": int("1" * 400)}
-    assert loads('{"n":' + "1" * 5000 + "}") == {"n": float("inf")}
-    assert loads(b'{"n":18446744073709551615}') == {"n": 18446744073709551615}
+    for number in ("0", "-0", "9223372036854775808", "-9223372036854775809", "1" * 400, "1e400", "-0.0", "1E-2"):
+        value = loads(number.encode())
+        assert repr(value) == repr(json.loads(number))
+    assert loads(b"1" * 5000) == float("inf")
+
+
+def test_strings_are_what_json_makes_of_them() -> None:
+    for text in (
+        r'"\\"',
+        r'"\"\\\""',
+        r'"\/\b\f\n\r\t"',
+        r'"\u00e9\u0000\uD83D\uDE00\ud83d"',
+        r'"\ud83d\ud83d\ude00x\ude00\ud83d\n"',
+        r'"\ud83d\\ude00"',
+        '"caf\\u00e9 \\u20ac 日本 \x7f \u2028"',
+        '{"":1,"a":{"":[]},"%s":2,"\\u0061":3,"a\\"":4}' % ("k" * 40),
+    ):
+        value = loads(text.encode())
+        assert value == json.loads(text) and repr(value) == repr(json.loads(text))
+
+
+def test_the_decoder_survives_what_is_no_json() -> None:
+    for text in (b"", b"[", b"}", b'"', b'"\\', b'"\\u12', b"tru", b"-", b"1.2.3", b'{"a"', b"[1,", b"{1:2}", b"\xff", b"\0"):
+        with pytest.raises(ValueError):
+            loads(text)
 
 
 def test_reading_leaves_no_trace(sample: Path) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _native
-from ._json import DECODED, dumps, loads, loads_all
+from ._json import dumps
 from ._time import to_iso
 
 if TYPE_CHECKING:
@@ -31,21 +31,20 @@ def load_entries_from_file(path: str | os.PathLike[str]) -> list[SessionHeader |
 
     Empty where the file is missing or its first record is no session header; any other failure to read is an error.
     """
-    return list(loads_all(_native.load_entries(path, DECODED)))
+    return _native.load_entries(path)
 
 
 def parse_session_entries(text: str | bytes) -> list[SessionHeader | Entry]:
     """Header and entries of a session's text; empty where its first record is no session header."""
-    return list(loads_all(_native.parse_entries(text.encode() if isinstance(text, str) else text, DECODED)))
+    return _native.parse_entries(text.encode() if isinstance(text, str) else text)
 
 
 def migrate_session_entries(entries: list[Any]) -> bool:
     """Brings a list, the header first, to the current version, in place. Whether anything had to change."""
-    migrated = _native.migrate_entries([dumps(entry) for entry in entries], _native.TEXT)
+    migrated = _native.migrate_entries([dumps(entry) for entry in entries])
     if migrated is None:
         return False
-    for entry, line in zip(entries, migrated, strict=True):
-        value = loads(line)
+    for entry, value in zip(entries, migrated, strict=True):
         entry.clear()
         entry.update(value)
     return True
@@ -64,7 +63,7 @@ def build_session_context(
     """
     texts = [dumps(dict(entry)) for entry in entries]
     given, leaf = (False, None) if leaf_id is ... else (True, leaf_id)
-    return cast("SessionContext", loads(_native.build_session_context(texts, given, leaf, model_resolution)))
+    return cast("SessionContext", _native.build_session_context(texts, given, leaf, model_resolution))
 
 
 def get_latest_compaction_entry(entries: Iterable[Mapping[str, Any]]) -> CompactionEntry | None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, Unpack, cast
 
 from . import _native
 from ._blobs import Blob
-from ._json import DECODED, dumps, exact, loads_all
+from ._json import dumps, exact
+from ._native import VALUE
 from ._options import SessionOptions, complete
 from ._reading import SessionReader
 from .errors import EntryNotFoundError, InvalidArgumentError
@@ -353,7 +354,7 @@ class SessionManager(SessionReader):
 
     def refresh(self) -> list[Entry]:
         """Takes in what others appended since and returns it; the leaf stays."""
-        return list(loads_all(self._store.refresh(DECODED)))
+        return self._store.refresh(VALUE)
 
     def ensure_on_disk(self) -> None:
         """Makes the session's file now, assistant message or not."""

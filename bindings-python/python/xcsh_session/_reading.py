@@ -7,7 +7,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from . import _native
-from ._json import DECODED, loads, loads_all
+from ._native import RAW, VALUE
 
 if TYPE_CHECKING:
     from .types import Diagnostics, Entry, SessionContext, SessionHeader, TreeNode, UsageStatistics
@@ -35,13 +35,13 @@ class SessionReader:
         return True
 
     def __iter__(self) -> Iterator[Entry]:
-        return map(loads, self._lines(DECODED))
+        return self._lines(VALUE)
 
     def iter_raw(self) -> Iterator[bytes]:
         """The exact lines of the entries, in file order, without their line ends."""
-        return cast(Iterator[bytes], self._lines(_native.RAW))
+        return self._lines(RAW)
 
-    def _lines(self, form: int) -> Iterator[str | bytes]:
+    def _lines(self, form: int) -> Iterator[Any]:
         store, number = self._store, 0
         numbering = store.numbering()
         while lines := store.lines(number, _BATCH, numbering, form):
@@ -55,7 +55,7 @@ class SessionReader:
 
         This is what is in the file: blob references and the spelling of every number and escape are kept.
         """
-        return cast("bytes | None", self._store.entry(entry_id, _native.RAW))
+        return cast("bytes | None", self._store.entry(entry_id, RAW))
 
     def raw_header(self) -> bytes:
         """The exact line of the header."""
@@ -63,7 +63,7 @@ class SessionReader:
 
     def get_header(self) -> SessionHeader:
         """The header, as the current version has it."""
-        return cast("SessionHeader", loads(self._store.header()))
+        return cast("SessionHeader", self._store.header())
 
     def get_entries(self) -> list[Entry]:
         """All entries in file order. Iterating over the session takes less memory."""
@@ -71,19 +71,18 @@ class SessionReader:
 
     def get_entry(self, entry_id: str) -> Entry | None:
         """The entry with this id, the last in the file where several have it; None where there is none."""
-        line = self._store.entry(entry_id, DECODED)
-        return None if line is None else cast("Entry", loads(line))
+        return cast("Entry | None", self._store.entry(entry_id, VALUE))
 
     def get_children(self, entry_id: str) -> list[Entry]:
         """The entries that follow an entry, in file order."""
-        return list(loads_all(self._store.children(entry_id, DECODED)))
+        return self._store.children(entry_id, VALUE)
 
     def get_branch(self, from_id: str | None = None) -> list[Entry]:
         """The entries from the root to an entry, or to the leaf.
 
         :raises EntryNotFoundError: where ``from_id`` names no entry.
         """
-        return list(loads_all(self._store.branch(from_id, DECODED)))
+        return self._store.branch(from_id, VALUE)
 
     def get_leaf_id(self) -> str | None:
         """The id of the leaf, which the next append follows."""
@@ -111,9 +110,9 @@ class SessionReader:
         tree = store.tree()
         for start in range(0, len(tree), 64):
             part = tree[start : start + 64]
-            lines = store.lines_of([number for number, _ in part], DECODED)
-            for (_, depth), line in zip(part, lines, strict=True):
-                yield depth, loads(line)
+            entries = store.lines_of([number for number, _ in part], VALUE)
+            for (_, depth), entry in zip(part, entries, strict=True):
+                yield depth, entry
 
     def get_tree(self) -> list[TreeNode]:
         """The roots of the tree, with all that follows each. Every entry is in it once."""
@@ -140,18 +139,20 @@ class SessionReader:
         :param model_resolution: who decides ``models["default"]``, if not what the session was opened with.
         """
         given, leaf = self._leaf(leaf_id)
-        return cast("SessionContext", loads(self._store.context(given, leaf, model_resolution, DECODED)))
+        context, messages = self._store.context(given, leaf, model_resolution, VALUE)
+        context["messages"] = messages
+        return cast("SessionContext", context)
 
     def raw_context_messages(self, leaf_id: Leaf = ...) -> list[bytes]:
         """The exact JSON of each message of the context."""
-        return self._store.context_messages(*self._leaf(leaf_id))
+        return self._store.context(*self._leaf(leaf_id), None, RAW)[1]
 
     def _leaf(self, leaf_id: Leaf) -> tuple[bool, str | None]:
         return (False, None) if leaf_id is ... else (True, leaf_id)
 
     def get_usage_statistics(self) -> UsageStatistics:
         """Token and cost sums over all entries."""
-        return cast("UsageStatistics", loads(self._store.usage()))
+        return cast("UsageStatistics", self._store.usage())
 
     def get_injected_ttsr_rules(self) -> list[str]:
         """The rules that were injected on the way from the root to the leaf, without repeats."""
@@ -175,4 +176,4 @@ class SessionReader:
 
     def diagnostics(self) -> Diagnostics:
         """What is not as it should be: malformed lines, orphans, cycles, missing blobs and so on."""
-        return cast("Diagnostics", loads(self._store.diagnostics()))
+        return cast("Diagnostics", self._store.diagnostics())

@@ -16,8 +16,7 @@ def run(args: argparse.Namespace) -> int:
     leaf = session.get_leaf_id() if args.leaf is None else args.leaf
     if args.leaf is not None and session.get_entry(args.leaf) is None:
         raise EntryNotFoundError(f"{session.path}: there is no entry {leaf}")
-    text = session._store.context(True, leaf, None, _native.TEXT)
-    assert isinstance(text, str)
+    rest, messages = session._store.context(True, leaf, None, _native.RAW)
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode() + b"\n")
+    sys.stdout.buffer.write(b'{"messages":[' + b",".join(messages) + b"]," + rest.removeprefix(b'{"messages":[],') + b"\n")
     return 0

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from .._json import DECODED, loads
+from .._native import VALUE
 from .._session import Session
 from . import output
 from .text import entry_text, kind
@@ -27,12 +27,12 @@ def _levels(session: Session) -> Iterator[tuple[int, Any]]:
     path, levels = [], [0] * len(tree)
     for start in range(0, len(tree), 64):
         part = tree[start : start + 64]
-        lines = store.lines_of([number for number, _ in part], DECODED)
-        for at, ((_, depth), line) in enumerate(zip(part, lines, strict=True), start):
+        entries = store.lines_of([number for number, _ in part], VALUE)
+        for at, ((_, depth), entry) in enumerate(zip(part, entries, strict=True), start):
             del path[depth:]
             levels[at] = levels[path[-1]] + (children[path[-1]] > 1) if path else int(roots > 1)
             path.append(at)
-            yield levels[at], loads(line)
+            yield levels[at], entry
 
 
 def _summary(session: Session) -> dict[str, Any]:

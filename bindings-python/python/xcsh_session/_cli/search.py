@@ -10,7 +10,7 @@ from typing import Any
 
 from .._discovery import SessionInfo, list_all, list_sessions
 from .._history import HistoryEntry, HistoryStorage
-from .._json import loads
+from .._native import loads
 from .._session import Session
 from ..errors import SessionError
 from . import output
@@ -28,7 +28,7 @@ def _hits(info: SessionInfo, words: list[str]) -> Iterator[Any]:
     for line in Session.read(info.path).iter_raw():
         folded = line.lower()
         if all(word in folded for word in plain):
-            entry = loads(line.decode())
+            entry = loads(line)
             text = entry_text(entry).casefold()
             if all(word in text for word in words):
                 yield entry
