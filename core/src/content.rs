@@ -101,20 +101,17 @@ impl Content {
         for found in found {
             let line = self.lines + found.line + 1;
             match &found.what {
-                What::Entry(entry) => {
+                What::Entry(entry) | What::Title(entry, _) => {
                     let number = self.add_found(batch, found, entry, line);
                     if found.recovered {
                         self.recovered.push(number);
                     }
                 }
                 What::Session(_) => self.add_extra(found, line, None),
-                What::Title(_) => {
-                    self.add_titled_later(found, line);
-                }
                 What::Malformed(reason) => self.add_extra(found, line, Some(reason)),
             }
         }
-        self.usage += batch.usage;
+        batch.usage.iter().for_each(|&usage| self.usage += usage);
         self.lines += batch.lines;
         self.ends_with_newline = batch.lines == 0 && self.ends_with_newline || batch.ends_with_newline;
     }
@@ -152,13 +149,6 @@ impl Content {
     fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {
         let after = Some(self.index.len() as EntryNo);
         self.extras.push(Extra { after, offset: found.offset, len: found.len, line, reason });
-    }
-
-    /// A title record that does not lead the file is an entry of unknown type, without id.
-    fn add_titled_later(&mut self, found: &Found, line: u32) {
-        let place = Place::File { offset: found.offset, len: found.len as u32 };
-        let (kind, role, time) = (EntryKind::Other, Role::None, crate::index::NO_TIME);
-        self.index.push(&NewSlot { place, id: None, parent: None, line, time, kind, role });
     }
 
     /// Adds an entry whose line is in memory. `line` must be a checked record.
@@ -370,7 +360,7 @@ impl Loading {
                 What::Malformed(reason) => {
                     self.before.push(Extra { after: None, offset, len, line, reason: Some(reason) });
                 }
-                What::Title(bytes) => self.titles.push(TitleRecord::new(std::mem::take(bytes))),
+                What::Title(_, bytes) => self.titles.push(TitleRecord::new(std::mem::take(bytes))),
                 What::Session(bytes) => match Header::read(std::mem::take(bytes)) {
                     Some(header) => self.begin(path, header),
                     None => self.refuse(line, "the header has no string \"id\""),
