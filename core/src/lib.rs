@@ -2,6 +2,9 @@
 //!
 //! [`Session`] reads a file without touching it. See ARCHITECTURE.md in the repository for the map of the code.
 
+#[cfg(test)]
+#[path = "../tests/support/arbitrary.rs"]
+mod arbitrary;
 pub mod artifacts;
 pub mod blob;
 pub mod breadcrumb;
@@ -11,6 +14,9 @@ mod diagnostics;
 pub mod dirs;
 mod entry;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod glued;
 mod header;
 pub mod ids;
@@ -19,6 +25,9 @@ pub mod json;
 mod limits;
 mod load;
 mod migrate;
+#[cfg(test)]
+#[path = "../tests/support/plain.rs"]
+mod plain;
 mod read_at;
 mod record;
 mod records;

@@ -1,7 +1,7 @@
 //! What the library does, written again in the plainest way over serde_json: the other side of every comparison. No
 //! line here knows how the library goes about it, and nothing here is fast.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "each user takes a part of it")]
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -187,7 +187,8 @@ impl Plain {
 
     /// SPEC section 7, step by step. `time` gives an entry's milliseconds.
     pub fn context(&self, leaf: Option<usize>, latest: bool, time: impl Fn(&Value) -> Option<i64>) -> Value {
-        let path: Vec<&Value> = leaf.map(|leaf| self.path(leaf)).unwrap_or_default().iter().map(|&at| &self.0[at]).collect();
+        let path: Vec<&Value> =
+            leaf.map(|leaf| self.path(leaf)).unwrap_or_default().iter().map(|&at| &self.0[at]).collect();
         let mut context = Map::new();
         let (mut thinking, mut mode, mut mode_data) = (json!("off"), json!("none"), None);
         let (mut tier, mut name, mut tenant, mut tools) = (None, None, None, None);
@@ -235,17 +236,6 @@ impl Plain {
                 _ => {}
             }
         }
-        if !latest && decided {
-            // An assistant message before the first model_change for the default role does not count either.
-            let of_default = |entry: &&&Value| {
-                entry["type"] == "model_change" && matches!(entry["role"].as_str(), None | Some("" | "default"))
-            };
-            let model = path.iter().filter(of_default).filter_map(|entry| {
-                let model = entry["model"].as_str().filter(|model| !model.is_empty()).map(str::to_owned);
-                model.or_else(|| Some(format!("{}/{}", entry["provider"].as_str()?, entry["modelId"].as_str()?)))
-            });
-            models.insert("default".to_owned(), json!(model.last()));
-        }
 
         let mut messages = Vec::new();
         let emit = |entry: &Value, messages: &mut Vec<Value>| {
@@ -262,8 +252,9 @@ impl Plain {
             };
             match entry["type"].as_str().unwrap() {
                 "message" if entry["message"].is_object() => messages.push(entry["message"].clone()),
-                "custom_message" => messages
-                    .push(made("custom", &["customType", "content", "display", "details", "attribution"])),
+                "custom_message" => {
+                    messages.push(made("custom", &["customType", "content", "display", "details", "attribution"]))
+                }
                 "branch_summary" if entry["summary"].as_str().is_some_and(|summary| !summary.is_empty()) => {
                     messages.push(made("branchSummary", &["summary", "fromId"]));
                 }
