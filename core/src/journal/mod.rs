@@ -273,7 +273,7 @@ impl Journal {
             if offset != content.end {
                 // Somebody who takes no lock was faster; the entry is found behind what they wrote.
                 let reader = self.writer.as_ref().and_then(|writer| writer.reader());
-                let reader = reader.ok_or_else(|| Error::Closed)?;
+                let reader = reader.ok_or(Error::Closed)?;
                 content.add_tail(reader, offset + self.buffer.len() as u64)?;
                 let index = &content.index;
                 self.pending.retain(|pending| index.slot(pending.entry).line == 0);
