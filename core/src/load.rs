@@ -200,7 +200,7 @@ fn scan_with(of: &Chunks<'_>, threads: usize, mut sink: impl FnMut(Batch)) -> io
     let threads = threads.min(chunks as usize);
     if threads <= 1 {
         let mut buffer = Vec::new();
-        return (0..chunks).try_for_each(|chunk| Ok(sink(of.scan(chunk, &mut buffer)?)));
+        return (0..chunks).try_for_each(|chunk| of.scan(chunk, &mut buffer).map(&mut sink));
     }
     let queue = Queue { state: Mutex::default(), changed: Condvar::new(), chunks, window: 2 * threads as u64 };
     std::thread::scope(|scope| {
@@ -208,7 +208,7 @@ fn scan_with(of: &Chunks<'_>, threads: usize, mut sink: impl FnMut(Batch)) -> io
             scope.spawn(|| queue.work(|chunk, buffer| of.scan(chunk, buffer)));
         }
         let _stop = StopOnDrop(&queue);
-        (0..chunks).try_for_each(|chunk| Ok(sink(queue.take(chunk)?)))
+        (0..chunks).try_for_each(|chunk| queue.take(chunk).map(&mut sink))
     })
 }
 
