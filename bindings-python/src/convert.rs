@@ -3,12 +3,39 @@
 use crate::decode::{decode, decode_all};
 use crate::error::invalid;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 /// [`Form::Raw`] in Python.
 pub(crate) const RAW: u8 = 0;
 /// [`Form::Value`] in Python.
 pub(crate) const VALUE: u8 = 1;
+
+/// An id, a name, a prompt. Where it has lone surrogates, which UTF-8 has not, U+FFFD stands for each, as it does where
+/// the library reads such an id from a file.
+pub(crate) struct Text(pub(crate) String);
+
+impl<'py> FromPyObject<'_, 'py> for Text {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Text> {
+        let text = object.cast::<PyString>()?;
+        if let Ok(text) = text.to_str() {
+            return Ok(Text(text.to_owned()));
+        }
+        let units: Vec<u8> = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?.extract()?;
+        let units = units.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+        let characters = char::decode_utf16(units);
+        Ok(Text(characters.map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()))
+    }
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
 
 /// What the caller wants of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -163,9 +163,8 @@ pub(crate) fn resolve_resumable_session(
     let resolved = run(py, || {
         discovery::resolve_resumable_session(&FileSessionStorage::new(), &dirs.dirs, arg, &cwd, dir.as_deref())
     })?;
-    let give = |found: Resolved| {
-        (Recent::new(found.session, now_ms), found.others, found.global, report(found.unreadable))
-    };
+    let give =
+        |found: Resolved| (Recent::new(found.session, now_ms), found.others, found.global, report(found.unreadable));
     Ok::<_, PyErr>(resolved.map(give))
 }
 

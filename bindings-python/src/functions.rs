@@ -1,5 +1,6 @@
 //! Functions over lists of JSON texts and over files.
 
+use crate::convert::Text;
 use crate::decode::{decode, decode_all};
 use crate::error::invalid;
 use crate::options::model_resolution;
@@ -36,10 +37,7 @@ pub(crate) fn parse_entries(py: Python<'_>, text: PyBackedBytes) -> PyResult<Bou
 
 /// The records as the current version has them; None where they are that already.
 #[pyfunction]
-pub(crate) fn migrate_entries(
-    py: Python<'_>,
-    records: Vec<PyBackedStr>,
-) -> PyResult<Option<Bound<'_, PyList>>> {
+pub(crate) fn migrate_entries(py: Python<'_>, records: Vec<PyBackedStr>) -> PyResult<Option<Bound<'_, PyList>>> {
     let migrated = run(py, || xcsh_session::migrate_session_entries(&records))?;
     migrated.map(|records| decode_all(py, &records)).transpose()
 }
@@ -50,11 +48,12 @@ pub(crate) fn build_session_context(
     py: Python<'_>,
     entries: Vec<PyBackedStr>,
     given: bool,
-    leaf_id: Option<&str>,
+    leaf_id: Option<Text>,
     resolution: &str,
 ) -> PyResult<Py<PyAny>> {
     let resolution = model_resolution(py, resolution)?;
-    let context = run(py, || xcsh_session::build_session_context(&entries, leaf(given, leaf_id), resolution))?;
+    let context =
+        run(py, || xcsh_session::build_session_context(&entries, leaf(given, leaf_id.as_deref()), resolution))?;
     Ok(decode(py, &context)?.unbind())
 }
 

@@ -1,5 +1,6 @@
 //! Prompt history.
 
+use crate::convert::Text;
 use crate::process::Owned;
 use crate::run;
 use pyo3::prelude::*;
@@ -29,9 +30,9 @@ impl History {
         Ok(self.history.get(py)?.path().to_owned())
     }
 
-    fn add(&self, py: Python<'_>, prompt: &str, cwd: Option<&str>) -> PyResult<()> {
+    fn add(&self, py: Python<'_>, prompt: Text, cwd: Option<Text>) -> PyResult<()> {
         let history = self.history.get(py)?;
-        run(py, || history.add(prompt, cwd))
+        run(py, || history.add(&prompt, cwd.as_deref()))
     }
 
     fn recent(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<Row>> {
@@ -39,9 +40,9 @@ impl History {
         run(py, || history.get_recent(limit)).map(rows)
     }
 
-    fn search(&self, py: Python<'_>, query: &str, limit: usize) -> PyResult<Vec<Row>> {
+    fn search(&self, py: Python<'_>, query: Text, limit: usize) -> PyResult<Vec<Row>> {
         let history = self.history.get(py)?;
-        run(py, || history.search(query, limit)).map(rows)
+        run(py, || history.search(&query, limit)).map(rows)
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {

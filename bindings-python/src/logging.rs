@@ -64,7 +64,9 @@ pub(crate) fn deliver(py: Python<'_>) {
     let records = std::mem::take(&mut *QUEUE.records.lock().unwrap_or_else(PoisonError::into_inner));
     let emit = EMIT.get_or_try_init(py, || Ok(py.import("xcsh_session._logging")?.getattr("emit")?.unbind()));
     for record in records {
-        if let Err(error) = emit.as_ref().map_err(|error: &PyErr| error.clone_ref(py)).and_then(|emit| emit.call1(py, record)) {
+        if let Err(error) =
+            emit.as_ref().map_err(|error: &PyErr| error.clone_ref(py)).and_then(|emit| emit.call1(py, record))
+        {
             error.write_unraisable(py, None);
         }
     }

@@ -1,7 +1,7 @@
 //! One session: a snapshot of a file, or a manager that writes it.
 
 use crate::blobs::BlobStore;
-use crate::convert::Form;
+use crate::convert::{Form, Text};
 use crate::decode::decode;
 use crate::error::invalid;
 use crate::functions::leaf;
@@ -24,7 +24,7 @@ pub(crate) struct State {
 
 enum Kind {
     Snapshot(Box<Session>),
-    Manager(SessionManager),
+    Manager(Box<SessionManager>),
 }
 
 impl Kind {
@@ -68,7 +68,7 @@ impl Store {
     }
 
     fn manager(py: Python<'_>, make: impl FnOnce() -> Result<SessionManager> + Send) -> PyResult<Store> {
-        Ok(Store { kind: Owned::new(Kind::Manager(run(py, make)?)) })
+        Ok(Store { kind: Owned::new(Kind::Manager(Box::new(run(py, make)?))) })
     }
 }
 
@@ -201,32 +201,21 @@ impl Store {
         lines.map(|lines| form.give_all(py, &lines)).transpose()
     }
 
-    fn lines_of<'py>(
-        &self,
-        py: Python<'py>,
-        numbers: Vec<u32>,
-        form: Form,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn lines_of<'py>(&self, py: Python<'py>, numbers: Vec<u32>, form: Form) -> PyResult<Bound<'py, PyList>> {
         let lines: Vec<String> =
             self.look(py, |session| numbers.into_iter().map(|number| line(session, number, form)).collect())?;
         form.give_all(py, &lines)
     }
 
     /// The line of the entry that an id finds.
-    fn entry<'py>(
-        &self,
-        py: Python<'py>,
-        id: &str,
-        form: Form,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.look(py, |session| {
-            session.number_of(id).map(|number| line(session, number, form)).transpose()
-        })?;
+    fn entry<'py>(&self, py: Python<'py>, id: Text, form: Form) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found =
+            self.look(py, |session| session.number_of(&id).map(|number| line(session, number, form)).transpose())?;
         found.map(|line| form.give(py, &line)).transpose()
     }
 
-    fn number_of(&self, py: Python<'_>, id: &str) -> PyResult<Option<u32>> {
-        self.look(py, |session| Ok(session.number_of(id)))
+    fn number_of(&self, py: Python<'_>, id: Text) -> PyResult<Option<u32>> {
+        self.look(py, |session| Ok(session.number_of(&id)))
     }
 
     fn leaf_id(&self, py: Python<'_>) -> PyResult<Option<String>> {
@@ -234,21 +223,17 @@ impl Store {
     }
 
     /// The lines of the entries from the root to one.
-    fn branch<'py>(
-        &self,
-        py: Python<'py>,
-        from_id: Option<&str>,
-        form: Form,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn branch<'py>(&self, py: Python<'py>, from_id: Option<Text>, form: Form) -> PyResult<Bound<'py, PyList>> {
         let lines: Vec<String> = self.look(py, |session| {
-            session.branch(from_id)?.into_iter().map(|number| line(session, number, form)).collect()
+            session.branch(from_id.as_deref())?.into_iter().map(|number| line(session, number, form)).collect()
         })?;
         form.give_all(py, &lines)
     }
 
-    fn children<'py>(&self, py: Python<'py>, id: &str, form: Form) -> PyResult<Bound<'py, PyList>> {
-        let lines: Vec<String> = self
-            .look(py, |session| session.children(id).into_iter().map(|number| line(session, number, form)).collect())?;
+    fn children<'py>(&self, py: Python<'py>, id: Text, form: Form) -> PyResult<Bound<'py, PyList>> {
+        let lines: Vec<String> = self.look(py, |session| {
+            session.children(&id).into_iter().map(|number| line(session, number, form)).collect()
+        })?;
         form.give_all(py, &lines)
     }
 
@@ -257,8 +242,8 @@ impl Store {
         self.look(py, |session| Ok(session.tree().depth_first().collect()))
     }
 
-    fn label(&self, py: Python<'_>, id: &str) -> PyResult<Option<String>> {
-        self.look(py, |session| Ok(session.label(id).map(str::to_owned)))
+    fn label(&self, py: Python<'_>, id: Text) -> PyResult<Option<String>> {
+        self.look(py, |session| Ok(session.label(&id).map(str::to_owned)))
     }
 
     fn labels(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
@@ -287,13 +272,13 @@ impl Store {
         &self,
         py: Python<'py>,
         given: bool,
-        leaf_id: Option<&str>,
+        leaf_id: Option<Text>,
         resolution: Option<&str>,
         form: Form,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
         let resolution = resolution.map(|word| model_resolution(py, word)).transpose()?;
         let (rest, messages) = self.look(py, |session| {
-            let leaf = leaf(given, leaf_id);
+            let leaf = leaf(given, leaf_id.as_deref());
             let plan = match resolution {
                 Some(resolution) => session.context_with(leaf, resolution)?,
                 None => session.context(leaf)?,
@@ -337,8 +322,8 @@ impl Store {
         self.write(py, |manager| manager.append(entry_type, fields))
     }
 
-    fn set_branch(&self, py: Python<'_>, id: &str) -> PyResult<()> {
-        self.write(py, |manager| manager.branch(id))
+    fn set_branch(&self, py: Python<'_>, id: Text) -> PyResult<()> {
+        self.write(py, |manager| manager.branch(&id))
     }
 
     fn reset_leaf(&self, py: Python<'_>) -> PyResult<()> {
@@ -364,15 +349,15 @@ impl Store {
         self.write(py, |manager| manager.rewrite_entries(&changed))
     }
 
-    fn replace_entry(&self, py: Python<'_>, id: &str, line: &str) -> PyResult<()> {
-        self.write(py, |manager| manager.replace_entry(id, line))
+    fn replace_entry(&self, py: Python<'_>, id: Text, line: &str) -> PyResult<()> {
+        self.write(py, |manager| manager.replace_entry(&id, line))
     }
 
-    fn set_session_name(&self, py: Python<'_>, name: &str, source: &str) -> PyResult<bool> {
+    fn set_session_name(&self, py: Python<'_>, name: Text, source: &str) -> PyResult<bool> {
         let Some(source) = TitleSource::of(source) else {
             return Err(invalid(py, format!("source is {source:?}; it can be \"auto\" or \"user\"")));
         };
-        self.write(py, |manager| manager.set_session_name(name, source))
+        self.write(py, |manager| manager.set_session_name(&name, source))
     }
 
     fn set_session_file(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -388,8 +373,8 @@ impl Store {
         Ok(forked.map(|forked| (forked.old_file, forked.new_file)))
     }
 
-    fn create_branched_session(&self, py: Python<'_>, leaf_id: &str) -> PyResult<Option<PathBuf>> {
-        self.write(py, |manager| manager.create_branched_session(leaf_id))
+    fn create_branched_session(&self, py: Python<'_>, leaf_id: Text) -> PyResult<Option<PathBuf>> {
+        self.write(py, |manager| manager.create_branched_session(&leaf_id))
     }
 
     fn move_to(&self, py: Python<'_>, cwd: PathBuf) -> PyResult<()> {
@@ -457,4 +442,3 @@ impl Store {
 fn json(report: &impl serde::Serialize) -> String {
     serde_json::to_string(report).unwrap_or_default()
 }
-

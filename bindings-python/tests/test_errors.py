@@ -28,11 +28,19 @@ def test_oserrors_are_what_they_are(tmp_path: Path) -> None:
         Session.read(tmp_path / "file" / "x.jsonl")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_permission(sample: Path) -> None:
-    sample.chmod(0)
-    with pytest.raises(PermissionError):
-        Session.read(sample)
+def test_the_cause_picks_the_class() -> None:
+    for number, cls in (
+        (errno.EACCES, PermissionError),
+        (errno.EPERM, PermissionError),
+        (errno.ENOENT, FileNotFoundError),
+        (errno.EISDIR, IsADirectoryError),
+        (errno.ENOSPC, errors.StorageError),
+    ):
+        error = errors._make("Io", "no", "/x", None, None, "Other", number)
+        assert isinstance(error, cls) and isinstance(error, errors.StorageError)
+        assert (error.errno, error.strerror) == (number, os.strerror(number))
+    full = errors._make("Io", "/x: not written yet", "/x", None, "abc", "StorageFull", errno.ENOSPC)
+    assert (full.code, full.entry_id, str(full)) == ("Io", "abc", "/x: not written yet")
 
 
 def test_families(sample: Path, tmp_path: Path, dirs: AgentDirs) -> None:

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from xcsh_session import AgentDirs, BlobStore, Session, SessionManager, errors
+from xcsh_session import (
+    AgentDirs,
+    BlobStore,
+    Session,
+    SessionManager,
+    errors,
+    sanitize_loaded_openai_responses_replay_metadata,
+)
 
 ASSISTANT: Any = {"role": "assistant", "content": [], "provider": "p", "model": "m"}
 
@@ -202,6 +209,34 @@ def test_images_go_to_the_blob_store_and_come_back(dirs: AgentDirs) -> None:
     assert put.ref == f"blob:sha256:{put.hash}" and put.path.read_bytes() == b"bytes"
     with pytest.raises(ValueError):
         blobs.get("../../etc/passwd")
+
+
+def test_names_and_ids_with_lone_surrogates_are_no_errors() -> None:
+    with SessionManager.in_memory() as session:
+        session.append_message({"role": "user", "content": "x"})
+        assert session.get_entry("\ud83d") is None and session.get_label("\ud83d") is None
+        with pytest.raises(errors.EntryNotFoundError):
+            session.branch("\ud83d\ude00\ud83d")
+        assert session.set_session_name("a\ud83db") and session.get_session_name() == "a\ufffdb"
+    text = '{"type":"session","version":3,"id":"x"}\n{"type":"custom","id":"a\\ud83d","parentId":null}\n'
+    odd = Session.parse(text)
+    (entry,) = odd
+    assert entry["id"] == "a\ud83d" and odd.get_entry(entry["id"]) == entry
+
+
+def test_replay_metadata_can_be_taken_out(dirs: AgentDirs) -> None:
+    thought = {"type": "thinking", "thinking": "hm", "thinkingSignature": "s"}
+    payload = {"type": "openaiResponsesHistory", "items": []}
+    with SessionManager.create("/srv/pi", dirs=dirs) as session:
+        session.append_message({**ASSISTANT, "content": [thought], "providerPayload": payload})
+        session.append_message({**ASSISTANT, "content": [thought]})
+        entries: Any = session.get_entries()
+        changed = sanitize_loaded_openai_responses_replay_metadata(entries)
+        assert len(changed) == 1 and changed[0] is entries[0]
+        session.rewrite_entries(changed)
+        after: Any = session.get_entries()
+        assert after == entries and "thinkingSignature" not in after[0]["message"]["content"][0]
+        assert "providerPayload" not in after[0]["message"] and after[1]["message"]["content"] == [thought]
 
 
 def test_iteration_notices_another_session(dirs: AgentDirs) -> None:

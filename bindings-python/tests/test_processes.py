@@ -32,7 +32,6 @@ with SessionManager.open(file, dirs=AgentDirs.at(agent), breadcrumb=False) as se
 """
 
 NODE_WRITER = """
-const { createRequire } = require("node:module");
 const [file, who, count, addon] = process.argv.slice(1);
 (async () => {
     const { SessionManager } = await import(addon);
@@ -57,9 +56,8 @@ def node_face() -> Path | None:
         return None
     described = json.loads(package.read_text(encoding="utf-8"))
     exported = described.get("exports", {})
-    exported = exported.get(".", exported) if isinstance(exported, dict) else exported
-    if isinstance(exported, dict):
-        exported = exported.get("import") or exported.get("default") or exported.get("require")
+    while isinstance(exported, dict):
+        exported = next((exported[key] for key in (".", "import", "default", "require") if key in exported), None)
     main = folder / str(exported or described.get("main", "index.js"))
     return main if main.exists() else None
 

@@ -32,6 +32,7 @@ from ._functions import (
     load_entries_from_file,
     migrate_session_entries,
     parse_session_entries,
+    sanitize_loaded_openai_responses_replay_metadata,
 )
 from ._history import HistoryEntry, HistoryStorage
 from ._manager import Forked, PersistError, SessionManager, SessionState
@@ -62,6 +63,7 @@ __all__ = [
     "SessionState",
     "Unreadable",
     "UnreferencedBlob",
+    "__version__",
     "build_session_context",
     "create_branch_summary_message",
     "create_compaction_summary_message",
@@ -78,6 +80,6 @@ __all__ = [
     "parse_session_entries",
     "recent_sessions",
     "resolve_resumable_session",
+    "sanitize_loaded_openai_responses_replay_metadata",
     "types",
-    "__version__",
 ]

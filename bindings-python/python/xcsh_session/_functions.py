@@ -75,6 +75,29 @@ def get_latest_compaction_entry(entries: Iterable[Mapping[str, Any]]) -> Compact
     return cast("CompactionEntry | None", found)
 
 
+def sanitize_loaded_openai_responses_replay_metadata(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Takes out of assistant messages what only the connection they came from could use, in place.
+
+    That is the provider's replay payload and the signatures of the thoughts that belong to it. Returns the entries that
+    were changed, which :meth:`SessionManager.rewrite_entries` takes.
+    """
+    changed = []
+    for entry in entries:
+        message = entry.get("message")
+        if entry.get("type") != "message" or not isinstance(message, dict) or message.get("role") != "assistant":
+            continue
+        payload = message.get("providerPayload")
+        if not isinstance(payload, dict) or payload.get("type") != "openaiResponsesHistory":
+            continue
+        del message["providerPayload"]
+        content = message.get("content")
+        for block in content if isinstance(content, list) else []:
+            if isinstance(block, dict) and block.get("type") == "thinking":
+                block.pop("thinkingSignature", None)
+        changed.append(entry)
+    return changed
+
+
 def delete_session(path: str | os.PathLike[str]) -> None:
     """Removes a session's file and its artifacts."""
     _native.delete_session(path)

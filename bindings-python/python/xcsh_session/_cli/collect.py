@@ -11,7 +11,8 @@ from . import output
 
 def run(args: argparse.Namespace) -> int:
     """Collects blobs."""
-    done = gc_blobs(dry_run=not args.apply, min_age=args.min_age, dirs=args.dirs)
+    with output.waiting("searching all sessions"):
+        done = gc_blobs(dry_run=not args.apply, min_age=args.min_age, dirs=args.dirs)
     if args.json:
         output.print_json({"applied": args.apply, **asdict(done)})
     else:

@@ -12,7 +12,8 @@ from . import output
 
 def run(args: argparse.Namespace) -> int:
     """Lists sessions."""
-    found = list_all(dirs=args.dirs) if args.all else list_sessions(args.cwd, dirs=args.dirs)
+    with output.waiting("reading sessions"):
+        found = list_all(dirs=args.dirs) if args.all else list_sessions(args.cwd, dirs=args.dirs)
     sessions = found if args.limit is None else found[: args.limit]
     if args.json:
         left_out = [asdict(unreadable) for unreadable in found.unreadable]

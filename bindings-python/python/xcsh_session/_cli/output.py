@@ -6,9 +6,10 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,3 +87,32 @@ def progress(items: Iterable[_Item], what: str) -> Iterator[_Item]:
             with suppress(OSError):
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Tells on a terminal that one long step is under way."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+
+    def tell() -> None:
+        start = time.monotonic()
+        if done.wait(0.5):
+            return
+        while True:
+            sys.stderr.write(f"\r\x1b[K{what}, {time.monotonic() - start:.0f} s")
+            sys.stderr.flush()
+            if done.wait(0.5):
+                break
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()

@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
     words = [word.casefold() for word in " ".join(args.words).split()]
     if not words:
         raise SessionError("there is nothing to search for")
-    found = list_all(dirs=args.dirs) if args.cwd is None else list_sessions(args.cwd, dirs=args.dirs)
+    with output.waiting("reading sessions"):
+        found = list_all(dirs=args.dirs) if args.cwd is None else list_sessions(args.cwd, dirs=args.dirs)
     for unreadable in found.unreadable:
         _complain(unreadable.reason)
     width, count, report = output.width(), 0, []
