@@ -89,7 +89,8 @@ impl SessionManager {
         ReadOptions { model_resolution: self.options.model_resolution, blobs: Some(Arc::clone(&self.blobs)) }
     }
 
-    /// Looks at the session: everything that [`Session`] answers. No append happens meanwhile.
+    /// Looks at the session: everything that [`Session`] answers. No append happens meanwhile, so `look` must not call
+    /// this manager: it would wait for itself.
     pub fn read<R>(&self, look: impl FnOnce(&Session) -> R) -> R {
         look(&self.lock().session)
     }
