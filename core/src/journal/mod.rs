@@ -86,6 +86,8 @@ pub(crate) struct Journal {
     rewrite: bool,
     /// Entries whose lines in memory are to replace those in the file.
     changed: Vec<EntryNo>,
+    /// The file is of an older version, and is to be rewritten together with the next write.
+    migrate_later: bool,
     header_edits: Vec<HeaderEdit>,
     /// Writes so far, and how many of them are known to survive a power loss.
     written: u64,
@@ -105,6 +107,7 @@ impl Journal {
             pending: VecDeque::new(),
             rewrite: false,
             changed: Vec::new(),
+            migrate_later: false,
             header_edits: Vec::new(),
             written: 0,
             synced: 0,
@@ -145,6 +148,11 @@ impl Journal {
             self.changed.push(entry);
         }
         self.rewrite = true;
+    }
+
+    /// The file as a whole has to be written as soon as anything else has.
+    pub(crate) fn migrate_later(&mut self) {
+        self.migrate_later = true;
     }
 
     pub(crate) fn edit_header(&mut self, content: &mut Content, edit: HeaderEdit) {
@@ -284,7 +292,7 @@ impl Journal {
             return Ok(Done::Disturbed);
         }
         self.prepare(memory.content)?;
-        if !self.rewrite {
+        if !self.rewrite && !(self.migrate_later && !self.pending.is_empty()) {
             return self.append(memory.content).map(|()| Done::Yes);
         }
         self.adopt_title(memory.content)?;
@@ -325,6 +333,15 @@ impl Journal {
             let writer = self.writer.as_mut().expect("begin made it");
             let offset = writer.write_line(&self.buffer).map_err(Error::io_at("append to", &content.path))?;
             self.written += 1;
+            if offset != content.end {
+                // Somebody who takes no lock was faster; the entry is found behind what they wrote.
+                let reader = self.writer.as_ref().and_then(|writer| writer.reader());
+                let reader = reader.ok_or(Error::Closed)?;
+                content.add_tail(reader, offset + self.buffer.len() as u64)?;
+                let index = &content.index;
+                self.pending.retain(|pending| index.slot(pending.entry).line == 0);
+                continue;
+            }
             content.end = offset + self.buffer.len() as u64;
             content.lines += 1;
             content.ends_with_newline = true;
