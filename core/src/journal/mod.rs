@@ -292,7 +292,8 @@ impl Journal {
             return Ok(Done::Disturbed);
         }
         self.prepare(memory.content)?;
-        if !self.rewrite && !(self.migrate_later && !self.pending.is_empty()) {
+        let whole = self.rewrite || (self.migrate_later && !self.pending.is_empty());
+        if !whole {
             return self.append(memory.content).map(|()| Done::Yes);
         }
         self.adopt_title(memory.content)?;
