@@ -601,13 +601,13 @@ impl Lines<'_> {
         match slot.place {
             Place::Memory(number) => Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default())),
             Place::File { offset, len } => {
-                let line = self.in_file(offset, len, slot.line)?;
+                let line = self.read_line(offset, len, slot.line)?;
                 if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }
             }
         }
     }
 
-    fn in_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
+    fn read_line(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
         let end = offset + u64::from(len);
         let gap = offset.checked_sub(self.behind);
         self.credit = gap.map_or(0, |gap| self.credit.saturating_sub(gap));

@@ -84,10 +84,10 @@ pub(crate) struct Journal {
     has_file: bool,
     pending: VecDeque<Pending>,
     rewrite: bool,
-    /// Entries whose lines in memory are to replace those in the file.
-    changed: Vec<EntryNo>,
     /// The file is of an older version, and is to be rewritten together with the next write.
     migrate_later: bool,
+    /// Entries whose lines in memory are to replace those in the file.
+    changed: Vec<EntryNo>,
     header_edits: Vec<HeaderEdit>,
     /// Writes so far, and how many of them are known to survive a power loss.
     written: u64,
@@ -106,8 +106,8 @@ impl Journal {
             has_file: false,
             pending: VecDeque::new(),
             rewrite: false,
-            changed: Vec::new(),
             migrate_later: false,
+            changed: Vec::new(),
             header_edits: Vec::new(),
             written: 0,
             synced: 0,
@@ -139,6 +139,11 @@ impl Journal {
         self.rewrite = true;
     }
 
+    /// The file as a whole has to be written as soon as anything else has.
+    pub(crate) fn migrate_later(&mut self) {
+        self.migrate_later = true;
+    }
+
     /// Entries got other lines, in memory.
     pub(crate) fn change(&mut self, entries: impl IntoIterator<Item = EntryNo>) {
         for entry in entries {
@@ -148,11 +153,6 @@ impl Journal {
             self.changed.push(entry);
         }
         self.rewrite = true;
-    }
-
-    /// The file as a whole has to be written as soon as anything else has.
-    pub(crate) fn migrate_later(&mut self) {
-        self.migrate_later = true;
     }
 
     pub(crate) fn edit_header(&mut self, content: &mut Content, edit: HeaderEdit) {
@@ -292,8 +292,7 @@ impl Journal {
             return Ok(Done::Disturbed);
         }
         self.prepare(memory.content)?;
-        let whole = self.rewrite || (self.migrate_later && !self.pending.is_empty());
-        if !whole {
+        if !self.rewrite && (self.pending.is_empty() || !self.migrate_later) {
             return self.append(memory.content).map(|()| Done::Yes);
         }
         self.adopt_title(memory.content)?;
