@@ -6,15 +6,13 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use support::FaultyDisk;
 use support::store::*;
 use xcsh_session::breadcrumb::TerminalId;
-use xcsh_session::storage::{
-    FileInfo, FileSessionStorage, FileStat, ReadAt, SessionStorage, SessionStorageWriter, is_temporary,
-};
+use xcsh_session::storage::{DiskSessionStorage, FileSessionStorage, RealDisk};
 use xcsh_session::{ManagerOptions, SessionManager, TitleSource, delete_session_with_artifacts};
 
 const USER: &str = r#"{"role":"user","content":"hello"}"#;
@@ -223,79 +221,13 @@ fn a_move_takes_file_and_artifacts_along_or_nothing() {
     assert!(!new.exists() && !new.with_extension("").exists());
 }
 
-/// Files, with something that happens before a file is removed.
-struct BeforeUnlink {
-    files: FileSessionStorage,
-    then: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-}
-
-impl SessionStorage for BeforeUnlink {
-    fn unlink(&self, path: &Path) -> io::Result<()> {
-        let then = self.then.lock().unwrap().take_if(|_| !is_temporary(path));
-        then.into_iter().for_each(|then| then());
-        self.files.unlink(path)
-    }
-
-    fn ensure_dir(&self, dir: &Path) -> io::Result<()> {
-        self.files.ensure_dir(dir)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.files.exists(path)
-    }
-
-    fn stat(&self, path: &Path) -> io::Result<FileStat> {
-        self.files.stat(path)
-    }
-
-    fn list_files(&self, dir: &Path) -> io::Result<Vec<FileInfo>> {
-        self.files.list_files(dir)
-    }
-
-    fn list_dirs(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
-        self.files.list_dirs(dir)
-    }
-
-    fn read_text(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.files.read_text(path)
-    }
-
-    fn read_text_prefix(&self, path: &Path, max: usize) -> io::Result<Vec<u8>> {
-        self.files.read_text_prefix(path, max)
-    }
-
-    fn write_text(&self, path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-        self.files.write_text(path, bytes, durable)
-    }
-
-    fn sync(&self, path: &Path) -> io::Result<()> {
-        self.files.sync(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<io::Result<()>> {
-        self.files.rename(from, to)
-    }
-
-    fn remove_dir_all(&self, dir: &Path) -> io::Result<()> {
-        self.files.remove_dir_all(dir)
-    }
-
-    fn open_reader(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
-        self.files.open_reader(path)
-    }
-
-    fn open_writer(&self, path: &Path) -> io::Result<Box<dyn SessionStorageWriter>> {
-        self.files.open_writer(path)
-    }
-}
-
 /// Another manager appends to a session while it is moved away: what was acknowledged is in a file afterwards.
 #[test]
 fn nothing_is_appended_to_a_file_that_a_move_is_about_to_remove() {
     let dir = tempfile::tempdir().unwrap();
-    let storage = Arc::new(BeforeUnlink { files: FileSessionStorage::new(), then: Mutex::new(None) });
+    let disk = FaultyDisk::new(RealDisk);
     let mut mine = options(dir.path());
-    mine.storage = Arc::<BeforeUnlink>::clone(&storage);
+    mine.storage = Arc::new(DiskSessionStorage::on(disk.clone()));
     let manager = SessionManager::create("/srv/pi", mine).unwrap();
     let old = said(&manager, "a");
     let mut theirs = options(dir.path());
@@ -303,8 +235,7 @@ fn nothing_is_appended_to_a_file_that_a_move_is_about_to_remove() {
     let other = Arc::new(SessionManager::open(&old, theirs).unwrap());
     let outcome = Arc::new(Mutex::new(None));
     let (in_between, noted) = (Arc::clone(&other), Arc::clone(&outcome));
-    *storage.then.lock().unwrap() =
-        Some(Box::new(move || *noted.lock().unwrap() = Some(say(&in_between, "in between").map(drop))));
+    disk.before("remove_file", move || *noted.lock().unwrap() = Some(say(&in_between, "in between").map(drop)));
     manager.move_to("/srv/new").unwrap();
     let outcome = outcome.lock().unwrap().take().expect("the old file was removed");
     assert_eq!(outcome.unwrap_err().code(), "Locked");
