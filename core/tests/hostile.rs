@@ -884,7 +884,7 @@ fn files_that_are_no_sessions_are_moved_aside_complete_or_refused() {
         assert_eq!(fs::read(&path).unwrap(), bytes);
         let manager = open(&path);
         let aside = manager.moved_aside().unwrap();
-        assert_eq!(named(dir.path(), ".invalid-"), [aside.clone()]);
+        assert_eq!(named(dir.path(), ".invalid-"), std::slice::from_ref(&aside));
         assert_eq!(fs::read(&aside).unwrap(), bytes);
         say(&manager, "a").unwrap();
         assert_eq!(held(&open(&path)), ["a"]);
