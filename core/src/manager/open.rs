@@ -143,7 +143,7 @@ impl SessionManager {
             inner.journal.need_rewrite();
             // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
             let _ = inner.settle();
-        } else if inner.session.is_migrated() {
+        } else if file && inner.session.is_migrated() {
             inner.journal.migrate_later();
         }
         drop(inner);
