@@ -14,6 +14,7 @@ use crate::storage::ReadAt;
 use crate::time;
 use crate::usage::Usage;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +30,9 @@ pub(crate) struct Snapshot {
     file: (u64, u32, bool),
     form: (EntryNo, Version),
 }
+
+/// The line of an entry as it is written, where that is not the line in memory.
+pub(crate) type Forms<'f> = dyn Fn(EntryNo) -> Option<&'f [u8]> + 'f;
 
 /// Bytes in the file that are no entry and stay there.
 #[derive(Clone)]
@@ -113,12 +117,12 @@ impl Content {
         loading.finish(Some(Arc::new(TextSource(text))), len)
     }
 
-    fn add_batch(&mut self, batch: &Batch, found: &[Found]) {
+    fn add_batch(&mut self, batch: &Batch, found: &[Found], forms: &Forms<'_>) {
         for found in found {
             let line = self.lines + found.line + 1;
             match &found.what {
                 What::Entry(entry) => {
-                    let number = self.add_found(batch, found, entry, line);
+                    let number = self.add_found(batch, found, entry, line, forms);
                     if found.recovered {
                         self.recovered.push(number);
                     }
@@ -136,14 +140,19 @@ impl Content {
     }
 
     /// Takes in what stands between the known end of the file and `len`. An entry that is in memory and waits to be
-    /// written, and now is found there, was written after all.
-    pub(crate) fn add_tail(&mut self, source: Arc<dyn ReadAt>, len: u64) -> Result<()> {
-        let from = self.tail_start();
-        self.source = Some(Arc::clone(&source));
+    /// written, and now is found there, was written after all; `forms` has those that are written in another form.
+    pub(crate) fn add_tail(&mut self, source: Arc<dyn ReadAt>, len: u64, forms: &Forms<'_>) -> Result<()> {
+        let torn = self.torn_end();
+        let from = torn.unwrap_or(self.end);
         let mut batches = Vec::new();
         load::scan(&*source, from..len, |batch| batches.push(batch)).map_err(Error::io_at("read", &self.path))?;
+        self.source = Some(source);
+        if torn.is_some() {
+            self.extras.pop();
+            self.lines -= 1;
+        }
         for batch in batches {
-            self.add_batch(&batch, &batch.found);
+            self.add_batch(&batch, &batch.found, forms);
         }
         self.end = len;
         if self.is_migrating() {
@@ -152,26 +161,25 @@ impl Content {
         Ok(())
     }
 
-    /// Where reading on has to begin. A torn last line may have been completed since: it is looked at again.
-    fn tail_start(&mut self) -> u64 {
-        match self.extras.last() {
-            Some(torn) if !self.ends_with_newline && torn.line == self.lines && torn.after.is_some() => {
-                let start = torn.offset;
-                self.extras.pop();
-                self.lines -= 1;
-                start
-            }
-            _ => self.end,
-        }
+    /// Where a torn last line begins. It may have been completed since, so reading on begins there.
+    fn torn_end(&self) -> Option<u64> {
+        let torn = self.extras.last().filter(|_| !self.ends_with_newline)?;
+        (torn.line == self.lines && torn.after.is_some()).then_some(torn.offset)
     }
 
-    fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32) -> EntryNo {
+    fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32, forms: &Forms<'_>) -> EntryNo {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
-        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, found)) {
-            self.moved_to_file(own, found.offset, found.len as u32, line);
-            return own;
+        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_waiting(own)) {
+            let form = forms(own);
+            if self.holds(found, form.or(self.in_memory(own)).unwrap_or_default()) {
+                match form {
+                    Some(_) => self.shortened_in_file(own, line),
+                    None => self.moved_to_file(own, found.offset, found.len as u32, line),
+                }
+                return own;
+            }
         }
         let number = match self.file_version {
             Version::V1 => self.add_without_links(place, line, time, kind, role),
@@ -183,11 +191,15 @@ impl Content {
         number
     }
 
-    /// Whether an entry that is not in the file yet has exactly the bytes that were found there.
-    fn is_same(&self, own: EntryNo, found: &Found) -> bool {
-        let slot = self.index.slot(own);
-        let (Place::Memory(_), 0, Some(source)) = (slot.place, slot.line, &self.source) else { return false };
-        let Some(line) = self.in_memory(own).filter(|line| line.len() as u64 == found.len) else { return false };
+    /// Whether an entry is in memory and nothing of it in the file.
+    fn is_waiting(&self, entry: EntryNo) -> bool {
+        let slot = self.index.slot(entry);
+        matches!((slot.place, slot.line), (Place::Memory(_), 0))
+    }
+
+    /// Whether the file has exactly these bytes there.
+    fn holds(&self, found: &Found, line: &[u8]) -> bool {
+        let Some(source) = self.source.as_ref().filter(|_| line.len() as u64 == found.len) else { return false };
         let mut bytes = vec![0; line.len()];
         fill(&**source, &mut bytes, found.offset).is_ok_and(|filled| bytes[..filled] == *line)
     }
@@ -341,48 +353,58 @@ impl Content {
         }
     }
 
-    /// Puts another line in an entry's place, checking it, and changes the index with it. Error: `InvalidJson`.
-    pub(crate) fn change(&mut self, entry: EntryNo, line: Vec<u8>) -> Result<()> {
-        let mut lone = Content::new(self.path.clone(), self.header.clone());
-        lone.push_line(line)?;
-        let new = lone.index.slot(0);
-        let mut before = Content::new(self.path.clone(), self.header.clone());
-        before.push_line(self.line(entry)?)?;
-        let same_links =
-            lone.index.id(0) == self.index.id(entry) && lone.index.parent_id(0) == self.index.parent_id(entry);
-        let slot = self.index.slot_mut(entry);
-        let labels = slot.kind == EntryKind::Label || new.kind == EntryKind::Label;
-        (slot.kind, slot.role, slot.time) = (new.kind, new.role, new.time);
-        if before.usage != lone.usage {
-            self.usage -= before.usage;
-            self.usage += lone.usage;
+    /// Puts other lines in the places of entries, checking them, and changes the index with them: all of them or,
+    /// after an error, none. Errors: `InvalidJson`, and those of reading.
+    pub(crate) fn change(&mut self, changed: &BTreeMap<EntryNo, Vec<u8>>) -> Result<()> {
+        // The changed entries alone, as they will be, in the same order.
+        let mut new = Content::new(self.path.clone(), self.header.clone());
+        let mut before = Usage::default();
+        let mut same_links = true;
+        let mut lines = self.lines(64 << 10);
+        for (&entry, line) in changed {
+            let number = new.push_line(line.clone())?;
+            let usage = Envelope::of_line(&lines.get(entry)?).ok().and_then(|envelope| envelope.usage);
+            before += usage.unwrap_or_default();
+            same_links &= new.index.id(number) == self.index.id(entry);
+            same_links &= new.index.parent_id(number) == self.index.parent_id(entry);
+            let kinds = [new.index.slot(number).kind, self.index.slot(entry).kind];
+            same_links &= !kinds.contains(&EntryKind::Label);
         }
-        let (id, parent) = (lone.index.id(0).map(str::to_owned), lone.index.parent_id(0).map(str::to_owned));
-        self.replace_line(entry, lone.in_memory(0).unwrap_or_default().to_vec());
-        if !same_links || labels {
-            self.reindex(entry, id.as_deref(), parent.as_deref())?;
+        if !same_links {
+            self.index = self.reindexed(changed, &new)?;
+        }
+        self.usage -= before;
+        self.usage += new.usage;
+        for (&entry, number) in changed.keys().zip(new.index.entries()) {
+            let Slot { kind, role, time, .. } = *new.index.slot(number);
+            let slot = self.index.slot_mut(entry);
+            (slot.kind, slot.role, slot.time) = (kind, role, time);
+            self.replace_line(entry, new.in_memory(number).unwrap_or_default().to_vec());
         }
         Ok(())
     }
 
-    /// Builds the index anew, one entry with another id and parent.
-    fn reindex(&mut self, changed: EntryNo, id: Option<&str>, parent: Option<&str>) -> Result<()> {
+    /// The index as it is with the ids, parents and labels of changed entries, which `new` holds.
+    fn reindexed(&self, changed: &BTreeMap<EntryNo, Vec<u8>>, new: &Content) -> Result<Index> {
         let mut index = Index::default();
+        let mut lines = self.lines(64 << 10);
+        let mut changed = changed.keys().zip(new.index.entries()).peekable();
         for entry in self.index.entries() {
-            let (id, parent) =
-                if entry == changed { (id, parent) } else { (self.index.id(entry), self.index.parent_id(entry)) };
             let Slot { place, line, time, kind, role, .. } = *self.index.slot(entry);
+            let number = changed.next_if(|(changed, _)| **changed == entry).map(|(_, number)| number);
+            let (source, at) = number.map_or((self, entry), |number| (new, number));
+            let (id, parent) = (source.index.id(at), source.index.parent_id(at));
             index.push(&NewSlot { place, id, parent, line, time, kind, role });
-            if kind == EntryKind::Label {
-                let line = self.line(entry)?;
+            if source.index.slot(at).kind == EntryKind::Label {
+                let line =
+                    if number.is_some() { new.in_memory(at).unwrap_or_default().into() } else { lines.get(at)? };
                 let text = |name| Raw::new(&line).get(name).and_then(Raw::as_str);
                 if let Some(target) = text("targetId") {
                     index.set_label(&target, text("label").as_deref());
                 }
             }
         }
-        self.index = index;
-        Ok(())
+        Ok(index)
     }
 
     /// The line is in the file now as it is in memory: from here on it is read from there.
@@ -565,7 +587,7 @@ impl Loading {
             }
         }
         match &mut self.content {
-            Some(content) => content.add_batch(&batch, &batch.found[first..]),
+            Some(content) => content.add_batch(&batch, &batch.found[first..], &|_| None),
             None => self.lines += batch.lines,
         }
     }

@@ -1,10 +1,11 @@
 //! What other writers did to the file since it was last looked at (P6).
 
-use super::{Done, Journal, Memory};
+use super::{Done, Form, Journal, Memory, Pending, form_of};
 use crate::content::{Content, Loaded};
 use crate::error::{Error, Result};
 use crate::index::{EntryNo, Place};
-use crate::storage::{FileStat, ReadAt};
+use crate::storage::FileStat;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,12 @@ impl Journal {
         let Some(reader) = reader else { return Ok(Done::Disturbed) };
         let same_content = self.known == Some(stat.id);
         if same_content && stat.len >= memory.content.end {
-            memory.content.add_tail(reader, stat.len)?;
+            let pending = &self.pending;
+            let short = |entry| match form_of(pending, entry) {
+                Some(Form::Short(line)) => Some(&line[..]),
+                _ => None,
+            };
+            memory.content.add_tail(reader, stat.len, &short)?;
             self.pending.retain(|pending| memory.content.index.slot(pending.entry).line == 0);
             return Ok(Done::Yes);
         }
@@ -27,7 +33,18 @@ impl Journal {
                 }
                 self.merge(memory, *new, same_content)?;
             }
-            Loaded::Blank => self.start_over(memory, reader, stat, same_content)?,
+            Loaded::Blank => {
+                self.rewrite = true;
+                if !same_content {
+                    // The known content can still be read, so it stays the known one until it is written again.
+                    return Ok(Done::Yes);
+                }
+                let mut new = Content::new(memory.content.path.clone(), memory.content.header.clone());
+                new.titles = memory.content.titles.clone();
+                new.set_source(Some(reader));
+                new.end = stat.len;
+                self.merge(memory, new, true)?;
+            }
             Loaded::NotASession { .. } => {
                 move_aside(&*self.storage, &memory.content.path)?;
                 self.writer().close();
@@ -36,26 +53,6 @@ impl Journal {
         }
         self.known = Some(stat.id);
         Ok(Done::Yes)
-    }
-
-    /// The file is empty now. What can still be read (of another content than the one that was emptied, or in memory)
-    /// will be written again.
-    fn start_over(
-        &mut self,
-        memory: &mut Memory<'_>,
-        reader: Arc<dyn ReadAt>,
-        stat: FileStat,
-        emptied: bool,
-    ) -> Result<()> {
-        if emptied {
-            let mut new = Content::new(memory.content.path.clone(), memory.content.header.clone());
-            new.titles = memory.content.titles.clone();
-            new.set_source(Some(reader));
-            new.end = stat.len;
-            self.merge(memory, new, true)?;
-        }
-        self.rewrite = true;
-        Ok(())
     }
 
     /// Another content of the same session took the place of the known one. Its entries come first; what this
@@ -80,13 +77,13 @@ impl Journal {
                 (Some(_), Place::File { .. }) => {}
             }
         }
-        self.pending.clear();
+        let mut pending = VecDeque::new();
         let mut lines = old.lines(64 << 10);
         for entry in missing {
             let line = lines.get(entry)?.into_owned();
-            let added = new.push_line(line)?;
-            self.add(added);
+            pending.push_back(Pending { entry: new.push_line(line)?, form: Form::Unknown });
         }
+        self.pending = pending;
         for edit in &self.header_edits {
             edit.apply(&mut new);
         }

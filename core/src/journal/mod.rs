@@ -109,8 +109,8 @@ impl Journal {
         self.known = Some(id);
     }
 
-    pub(crate) fn knows(&self, id: FileId) -> bool {
-        self.known == Some(id)
+    pub(crate) fn known(&self) -> Option<FileId> {
+        self.known
     }
 
     /// Whether the session's file has been seen or made.
@@ -130,7 +130,7 @@ impl Journal {
     pub(crate) fn edit_header(&mut self, content: &mut Content, edit: HeaderEdit) {
         edit.apply(content);
         self.header_edits.push(edit);
-        self.rewrite = self.has_file();
+        self.rewrite |= self.has_file();
     }
 
     /// Whether something in memory is not in the file.
@@ -225,8 +225,14 @@ impl Journal {
 
     fn write(&mut self, memory: &mut Memory<'_>, found: Option<FileStat>) -> Result<Done> {
         match found {
-            None if self.known.is_none() => return self.create(memory.content),
-            None => return self.write_whole(memory.content),
+            None => {
+                self.ensure_dir(memory.content)?;
+                return if self.known.is_none() {
+                    self.create(memory.content)
+                } else {
+                    self.write_whole(memory.content)
+                };
+            }
             Some(stat) if self.is_news(memory.content, &stat) => {
                 if let Done::Disturbed = self.take_in(memory, stat)? {
                     return Ok(Done::Disturbed);
@@ -234,12 +240,17 @@ impl Journal {
             }
             Some(_) => {}
         }
-        if self.rewrite {
+        if self.rewrite || memory.content.is_migrating() && !self.pending.is_empty() {
             self.write_whole(memory.content)
         } else {
             self.prepare(memory.content)?;
             self.append(memory.content).map(|()| Done::Yes)
         }
+    }
+
+    fn ensure_dir(&self, content: &Content) -> Result<()> {
+        let Some(dir) = content.path.parent() else { return Ok(()) };
+        self.storage.ensure_dir(dir).map_err(Error::io_at("create", dir))
     }
 
     /// One write for each pending entry. A line that another writer left torn is ended first.
@@ -275,6 +286,12 @@ impl Journal {
         self.buffer.shrink_to(1 << 20);
         Ok(())
     }
+}
+
+fn form_of(pending: &VecDeque<Pending>, entry: EntryNo) -> Option<&Form> {
+    // Pending entries are in rising order.
+    let at = pending.binary_search_by_key(&entry, |pending| pending.entry).ok()?;
+    Some(&pending[at].form)
 }
 
 /// What `SessionStorageWriter::begin` said, as an error of this library.

@@ -1,6 +1,6 @@
 //! Writing a session's whole content: for a new file, and in place of an older content.
 
-use super::{Done, Form, Journal};
+use super::{Done, Form, Journal, form_of};
 use crate::blob::BlobStore;
 use crate::content::{Content, Extra};
 use crate::error::{Error, Result};
@@ -28,9 +28,6 @@ struct Layout {
 impl Journal {
     /// Makes the session's file, everything held in it.
     pub(super) fn create(&mut self, content: &mut Content) -> Result<Done> {
-        if let Some(dir) = content.path.parent() {
-            self.storage.ensure_dir(dir).map_err(Error::io_at("create", dir))?;
-        }
         if content.source().is_some() {
             // Bodies that are in another file are copied in constant memory.
             return self.write_whole(content);
@@ -68,9 +65,10 @@ impl Journal {
                     self.synced = self.written;
                 }
                 self.settle(content, layout, replaced.stat.id);
+                self.rewrite = replaced.synced.is_err();
                 replaced.synced.map(|()| Done::Yes).map_err(self.io("make durable", content))
             }
-            (Err(error), _) if error.kind() == io::ErrorKind::StaleNetworkFileHandle => Ok(Done::Disturbed),
+            (Err(error), _) if is_disturbance(&error) => Ok(Done::Disturbed),
             (Err(error), _) => Err(self.io("rewrite", content)(error)),
             (Ok(_), None) => Err(self.io("rewrite", content)(io::Error::other("the storage wrote nothing"))),
         }
@@ -108,10 +106,9 @@ impl Journal {
     }
 }
 
-fn form_of(pending: &std::collections::VecDeque<super::Pending>, entry: EntryNo) -> Option<&Form> {
-    // Pending entries are in rising order.
-    let at = pending.binary_search_by_key(&entry, |pending| pending.entry).ok()?;
-    Some(&pending[at].form)
+/// Another writer was faster: it put a content at the path where there was none, or another in place of the one there.
+fn is_disturbance(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StaleNetworkFileHandle | io::ErrorKind::AlreadyExists)
 }
 
 /// Writes the content in file order: what stands before the header, the header, then the entries with what stands

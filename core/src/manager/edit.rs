@@ -1,10 +1,11 @@
 //! Changes to what is there: the title, and entries that are replaced. Each is a rewrite of the file.
 
-use super::SessionManager;
+use super::{Inner, SessionManager};
 use crate::error::{Error, Result};
 use crate::header::TitleSource;
 use crate::journal::HeaderEdit;
 use crate::time;
+use std::collections::BTreeMap;
 
 impl SessionManager {
     /// Who chose the title.
@@ -37,26 +38,33 @@ impl SessionManager {
     pub fn rewrite_entries(&self, changed: &[(u32, &str)]) -> Result<()> {
         let mut inner = self.lock();
         self.check_writable(&inner)?;
-        let known = inner.session.len() as u32;
-        for (number, line) in changed {
-            if *number >= known {
-                return Err(Error::EntryNotFound { id: format!("number {number}") });
-            }
-            check_entry(line)?;
-        }
-        for (number, line) in changed {
-            let line = line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect();
-            inner.session.content.change(*number, line)?;
-        }
-        inner.journal.need_rewrite();
-        inner.settle()
+        inner.rewrite_entries(changed)
     }
 
     /// Puts another line in the place of the entry that an id finds, and rewrites the file. Errors: `EntryNotFound`,
     /// `InvalidJson`.
     pub fn replace_entry(&self, id: &str, line: &str) -> Result<()> {
-        let number = self.lock().find(id)?;
-        self.rewrite_entries(&[(number, line)])
+        let mut inner = self.lock();
+        self.check_writable(&inner)?;
+        let number = inner.find(id)?;
+        inner.rewrite_entries(&[(number, line)])
+    }
+}
+
+impl Inner {
+    fn rewrite_entries(&mut self, changed: &[(u32, &str)]) -> Result<()> {
+        let known = self.session.len() as u32;
+        let mut lines = BTreeMap::new();
+        for (number, line) in changed {
+            if *number >= known {
+                return Err(Error::EntryNotFound { id: format!("number {number}") });
+            }
+            check_entry(line)?;
+            lines.insert(*number, line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect());
+        }
+        self.session.content.change(&lines)?;
+        self.journal.need_rewrite();
+        self.settle()
     }
 }
 
