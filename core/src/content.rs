@@ -212,8 +212,9 @@ impl Content {
     }
 
     fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {
-        let after = Some(self.index.len() as EntryNo);
-        self.extras.push(Extra { after, offset: found.offset, len: found.len, line, reason });
+        // Entries that wait to be written come behind it.
+        let after = self.index.entries().rev().find(|&entry| !self.is_waiting(entry)).map_or(0, |entry| entry + 1);
+        self.extras.push(Extra { after: Some(after), offset: found.offset, len: found.len, line, reason });
     }
 
     /// A title record that does not lead the file is an entry of unknown type, without id.

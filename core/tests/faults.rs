@@ -67,7 +67,7 @@ impl Drop for Run {
 impl Run {
     fn new(plan: Plan) -> Run {
         let raw = MemoryDisk::new();
-        set_up(&raw);
+        set_up(raw.clone());
         let disk = FaultyDisk::new(raw.clone());
         let player = Player::new(Arc::new(DiskSessionStorage::on(disk.clone())), raw.clone());
         disk.forget();
@@ -139,6 +139,7 @@ impl Run {
                 line == TORN.as_bytes() || ours && line.starts_with(b"{\"type\":\"")
             };
             book.check_file(beside, self.player.blobs(), &may_be_torn);
+            book.check_artifacts(beside);
         }
     }
 
@@ -189,7 +190,7 @@ fn each_call(steps: &[Step], faults: impl Fn(u64) -> Vec<Fault>, mode: impl Fn(u
     for call in 1.. {
         let mut met = false;
         for (turn, fault) in faults(call).into_iter().enumerate() {
-            let turn = call as usize + turn;
+            let turn = call as usize + call as usize / 4 + turn;
             let (cure, patience) = (CURES[turn % CURES.len()], PATIENCE[turn % PATIENCE.len()]);
             let plan = Plan { call, fault, mode: mode(call), patience, cure };
             met |= Run::new(plan).play(steps);

@@ -162,7 +162,7 @@ pub trait SessionStorage: Send + Sync {
     /// directory tries again.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<io::Result<()>>;
 
-    /// Removes a file (or a link, not its target). It may come back after a power loss.
+    /// Removes a file (or a link, not its target), durably as far as that can be had.
     fn unlink(&self, path: &Path) -> io::Result<()>;
 
     /// Removes a directory and all that is in it; links in it are removed, not followed. A missing one is fine.

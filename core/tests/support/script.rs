@@ -59,8 +59,8 @@ pub struct Player {
 }
 
 /// Puts the files there that the script finds.
-pub fn set_up(disk: &MemoryDisk) {
-    let storage = DiskSessionStorage::on(disk.clone());
+pub fn set_up(disk: impl Disk) {
+    let storage = DiskSessionStorage::on(disk);
     storage.ensure_dir(Path::new("/elsewhere")).unwrap();
     let v1 = concat!(
         r#"{"type":"session","id":"0123456789abcdef","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/srv/old"}"#,
