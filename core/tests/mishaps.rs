@@ -196,31 +196,39 @@ fn a_session_without_a_file_is_closed_too() {
 
 #[test]
 fn many_entries_are_changed_at_once_or_not_at_all() {
-    let rig = rig();
-    let first = rig.manager.read(|session| session.id_of(0).unwrap().to_owned());
-    let label = rig.manager.append_label_change(&first, Some("before")).unwrap();
-    let lines: Vec<String> =
-        rig.manager.read(|session| session.entries().map(|entry| entry.unwrap().into_line()).collect());
-    let new: Vec<String> = vec![
-        lines[0].replace("\"hi\"", "\"other\"").replace(&first, "ffffffff"),
-        lines[1].replace(&first, "ffffffff"),
-        lines[2].replace("before", "after").replace(&first, "ffffffff"),
-    ];
-    let changed: Vec<(u32, &str)> = (0..).zip(new.iter().map(String::as_str)).collect();
-    rig.disk.fail_op("read_at", Fault::Io);
-    rig.manager.rewrite_entries(&changed).unwrap_err();
-    rig.disk.heal();
-    let now: Vec<String> =
-        rig.manager.read(|session| session.entries().map(|entry| entry.unwrap().into_line()).collect());
-    assert_eq!(now, lines);
-    assert_eq!(rig.manager.read(|session| session.label(&first).map(str::to_owned)).as_deref(), Some("before"));
-    rig.manager.rewrite_entries(&changed).unwrap();
-    rig.manager.read(|session| {
-        assert_eq!(session.label("ffffffff"), Some("after"));
-        assert_eq!((session.label(&first), session.number_of(&first)), (None, None));
-        assert_eq!(session.children("ffffffff"), [1]);
-        assert_eq!(session.number_of(&label), Some(2));
-    });
-    assert!(rig.text().contains("\"other\""));
-    rig.check_complete();
+    let lines = |manager: &SessionManager| -> Vec<String> {
+        manager.read(|session| session.entries().map(|entry| entry.unwrap().into_line()).collect())
+    };
+    for call in 1.. {
+        let rig = rig();
+        let first = rig.manager.read(|session| session.id_of(0).unwrap().to_owned());
+        let label = rig.manager.append_label_change(&first, Some("before")).unwrap();
+        let old = lines(&rig.manager);
+        let new = [
+            old[0].replace("\"hi\"", "\"other\"").replace(&first, "ffffffff"),
+            old[1].replace(&first, "ffffffff"),
+            old[2].replace("before", "after").replace(&first, "ffffffff"),
+        ];
+        let changed: Vec<(u32, &str)> = (0..).zip(new.iter().map(String::as_str)).collect();
+        rig.disk.forget();
+        rig.disk.fail_once(call, Fault::Io);
+        let result = rig.manager.rewrite_entries(&changed);
+        let met = !rig.disk.failures().is_empty();
+        rig.disk.heal();
+        let taken = matches!(result, Ok(()) | Err(Error::Persist { .. }));
+        assert_eq!(lines(&rig.manager), if taken { &new[..] } else { &old[..] }, "call {call}: {result:?}");
+        rig.manager.read(|session| {
+            let id = if taken { "ffffffff" } else { &first };
+            assert_eq!(session.label(id), Some(if taken { "after" } else { "before" }));
+            assert_eq!((session.number_of(id), session.number_of(&label)), (Some(0), Some(2)));
+            assert_eq!(session.children(id), [1]);
+            assert_eq!(session.number_of(&first).is_some(), !taken);
+        });
+        rig.manager.flush().unwrap();
+        assert_eq!(rig.text().contains("\"other\""), taken);
+        rig.check_complete();
+        if !met {
+            return;
+        }
+    }
 }
