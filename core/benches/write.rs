@@ -1,7 +1,7 @@
 //! Writing against the plain way, in one run: appends against a bare loop of `write` calls of the same lines, a
 //! rename and a migration against copying the file and fsync. Ratios are what counts; times depend on the machine.
 //!
-//! `cargo bench -p xcsh-session --bench write`
+//! `cargo bench -p xcsh-session --bench write [-- appends|rewrites]`
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -94,6 +94,13 @@ fn rewrites() {
 }
 
 fn main() {
-    appends();
-    rewrites();
+    // Cargo adds `--bench`; any other argument names what to run.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|arg| arg == name);
+    if runs("appends") {
+        appends();
+    }
+    if runs("rewrites") {
+        rewrites();
+    }
 }

@@ -31,9 +31,6 @@ pub(crate) struct Snapshot {
     form: (EntryNo, Version),
 }
 
-/// The line of an entry as it is written, where that is not the line in memory.
-pub(crate) type Forms<'f> = dyn Fn(EntryNo) -> Option<&'f [u8]> + 'f;
-
 /// Bytes in the file that are no entry and stay there.
 #[derive(Clone)]
 pub(crate) struct Extra {
@@ -73,8 +70,10 @@ pub(crate) struct Content {
     pub(crate) lines: u32,
     pub(crate) ends_with_newline: bool,
     source: Option<Arc<dyn ReadAt>>,
-    memory: Vec<Option<Box<[u8]>>>,
+    memory: Vec<Option<Vec<u8>>>,
     free: Vec<u32>,
+    /// For each further header how many entries are before it.
+    headers: Vec<EntryNo>,
     /// Entries below this number have in the file the form of an older version.
     old_form: EntryNo,
     pub(crate) file_version: Version,
@@ -97,6 +96,7 @@ impl Content {
             source: None,
             memory: Vec::new(),
             free: Vec::new(),
+            headers: Vec::new(),
             old_form: 0,
             file_version: Version::Current,
         }
@@ -117,31 +117,31 @@ impl Content {
         loading.finish(Some(Arc::new(TextSource(text))), len)
     }
 
-    fn add_batch(&mut self, batch: &Batch, found: &[Found], forms: &Forms<'_>) {
+    fn add_batch(&mut self, batch: &Batch, found: &[Found]) {
         for found in found {
             let line = self.lines + found.line + 1;
             match &found.what {
-                What::Entry(entry) => {
-                    let number = self.add_found(batch, found, entry, line, forms);
+                What::Entry(entry) | What::Title(entry, _) => {
+                    let number = self.add_found(batch, found, entry, line);
                     if found.recovered {
                         self.recovered.push(number);
                     }
                 }
-                What::Session(_) => self.add_extra(found, line, None),
-                What::Title(_) => {
-                    self.add_titled_later(found, line);
+                What::Session(_) => {
+                    self.headers.push(self.index.len() as EntryNo);
+                    self.add_extra(found, line, None);
                 }
                 What::Malformed(reason) => self.add_extra(found, line, Some(reason)),
             }
         }
-        self.usage += batch.usage;
+        batch.usage.iter().for_each(|&usage| self.usage += usage);
         self.lines += batch.lines;
         self.ends_with_newline = batch.lines == 0 && self.ends_with_newline || batch.ends_with_newline;
     }
 
     /// Takes in what stands between the known end of the file and `len`. An entry that is in memory and waits to be
-    /// written, and now is found there, was written after all; `forms` has those that are written in another form.
-    pub(crate) fn add_tail(&mut self, source: Arc<dyn ReadAt>, len: u64, forms: &Forms<'_>) -> Result<()> {
+    /// written, and now is found there, was written after all.
+    pub(crate) fn add_tail(&mut self, source: Arc<dyn ReadAt>, len: u64) -> Result<()> {
         let torn = self.torn_end();
         let from = torn.unwrap_or(self.end);
         let mut batches = Vec::new();
@@ -152,7 +152,7 @@ impl Content {
             self.lines -= 1;
         }
         for batch in batches {
-            self.add_batch(&batch, &batch.found, forms);
+            self.add_batch(&batch, &batch.found);
         }
         self.end = len;
         if self.is_migrating() {
@@ -167,22 +167,23 @@ impl Content {
         (torn.line == self.lines && torn.after.is_some()).then_some(torn.offset)
     }
 
-    fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32, forms: &Forms<'_>) -> EntryNo {
+    fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32) -> EntryNo {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
-        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_waiting(own)) {
-            let form = forms(own);
-            if self.holds(found, form.or(self.in_memory(own)).unwrap_or_default()) {
-                match form {
-                    Some(_) => self.shortened_in_file(own, line),
-                    None => self.moved_to_file(own, found.offset, found.len as u32, line),
-                }
-                return own;
+        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, entry, parent)) {
+            match self.in_memory(own) {
+                Some(whole) if whole.len() as u64 != found.len => self.shortened_in_file(own, line),
+                _ => self.moved_to_file(own, found.offset, found.len as u32, line),
             }
+            return own;
         }
         let number = match self.file_version {
-            Version::V1 => self.add_without_links(place, line, time, kind, role),
+            Version::V1 => {
+                let number = self.add_without_links(place, line, time, kind, role);
+                self.index.slot_mut(number).has_links = entry.has_links;
+                number
+            }
             _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
         };
         if let Some((target, label)) = batch.label(entry) {
@@ -191,17 +192,19 @@ impl Content {
         number
     }
 
+    /// Whether an entry that is not in the file yet is the one that was found there: written by a call that failed
+    /// all the same, or behind the bytes of a writer that takes no lock. Another writer's entry with the same id
+    /// would also have to have the same parent and the same millisecond.
+    fn is_same(&self, own: EntryNo, found: &FoundEntry, parent: Option<&str>) -> bool {
+        let slot = self.index.slot(own);
+        let same = (slot.kind, slot.time) == (found.kind, found.time) && self.index.parent_id(own) == parent;
+        same && self.is_waiting(own)
+    }
+
     /// Whether an entry is in memory and nothing of it in the file.
     fn is_waiting(&self, entry: EntryNo) -> bool {
         let slot = self.index.slot(entry);
         matches!((slot.place, slot.line), (Place::Memory(_), 0))
-    }
-
-    /// Whether the file has exactly these bytes there.
-    fn holds(&self, found: &Found, line: &[u8]) -> bool {
-        let Some(source) = self.source.as_ref().filter(|_| line.len() as u64 == found.len) else { return false };
-        let mut bytes = vec![0; line.len()];
-        fill(&**source, &mut bytes, found.offset).is_ok_and(|filled| bytes[..filled] == *line)
     }
 
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
@@ -215,13 +218,6 @@ impl Content {
         // Entries that wait to be written come behind it.
         let after = self.index.entries().rev().find(|&entry| !self.is_waiting(entry)).map_or(0, |entry| entry + 1);
         self.extras.push(Extra { after: Some(after), offset: found.offset, len: found.len, line, reason });
-    }
-
-    /// A title record that does not lead the file is an entry of unknown type, without id.
-    fn add_titled_later(&mut self, found: &Found, line: u32) {
-        let place = Place::File { offset: found.offset, len: found.len as u32 };
-        let (kind, role, time) = (EntryKind::Other, Role::None, NO_TIME);
-        self.index.push(&NewSlot { place, id: None, parent: None, line, time, kind, role });
     }
 
     /// Adds an entry whose line is in memory. `line` must be a checked record.
@@ -318,7 +314,7 @@ impl Content {
     }
 
     fn keep(&mut self, line: Vec<u8>) -> Place {
-        let line = Some(line.into_boxed_slice());
+        let line = Some(line);
         let number = match self.free.pop() {
             Some(number) => {
                 self.memory[number as usize] = line;
@@ -453,7 +449,7 @@ impl Content {
 
     /// Reads lines one by one; `ahead` bytes are read at once where lines follow each other.
     pub(crate) fn lines(&self, ahead: usize) -> Lines<'_> {
-        Lines { content: self, ahead, window: Vec::new(), start: 0 }
+        Lines { content: self, ahead: ahead as u64, window: Vec::new(), start: 0, behind: 0, credit: 0 }
     }
 
     /// One line, as the current version has it.
@@ -484,24 +480,31 @@ impl Content {
             return line;
         }
         let links = Links { id: self.index.id(entry).unwrap_or_default(), parent: self.index.parent_id(entry) };
+        if !slot.has_links && slot.kind != EntryKind::Compaction && slot.role != Role::Hook {
+            return Cow::Owned(migrate::append_links(&line, &links));
+        }
         let id_of_record = |record: f64| self.index.id(self.entry_of_record(record)?);
         Cow::Owned(migrate::entry(&line, by_index.then_some(&links), id_of_record))
     }
 
     /// The entry that is record number `record` of the file, the header being 0 and further headers counting too.
     fn entry_of_record(&self, record: f64) -> Option<EntryNo> {
-        if record < 1.0 || record.fract() != 0.0 || record > self.index.len() as f64 + self.extras.len() as f64 {
+        if record < 1.0 || record.fract() != 0.0 || record > (self.index.len() + self.headers.len()) as f64 {
             return None;
         }
-        let mut entry = record as u64 - 1;
-        for header in self.extras.iter().filter(|extra| extra.reason.is_none()) {
-            match u64::from(header.after.unwrap_or(0)) {
-                after if after == entry => return None,
-                after if after < entry => entry -= 1,
-                _ => {}
+        let record = record as usize;
+        // Further header number `i` is record number `headers[i] + i + 1`, which rises with `i`.
+        let (mut before, mut behind) = (0, self.headers.len());
+        while before < behind {
+            let middle = (before + behind) / 2;
+            match (self.headers[middle] as usize + middle + 1).cmp(&record) {
+                std::cmp::Ordering::Less => before = middle + 1,
+                std::cmp::Ordering::Equal => return None,
+                std::cmp::Ordering::Greater => behind = middle,
             }
         }
-        (entry < self.index.len() as u64).then_some(entry as EntryNo)
+        let entry = record - 1 - before;
+        (entry < self.index.len()).then_some(entry as EntryNo)
     }
 }
 
@@ -522,11 +525,19 @@ pub(crate) struct NewEntry<'a> {
 }
 
 /// Reads lines, several with one call where they stand close together in the file.
+///
+/// What is read ahead is bounded by what lines in a row have used so far, less the gaps between them, so that no order
+/// of lines makes it read much more than those lines have.
 pub(crate) struct Lines<'a> {
     content: &'a Content,
-    ahead: usize,
+    /// The most that is read ahead.
+    ahead: u64,
     window: Vec<u8>,
+    /// Where the window begins.
     start: u64,
+    /// Where the line that was last asked for ends.
+    behind: u64,
+    credit: u64,
 }
 
 impl Lines<'_> {
@@ -545,13 +556,18 @@ impl Lines<'_> {
 
     fn in_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
         let end = offset + u64::from(len);
+        let gap = offset.checked_sub(self.behind);
+        self.credit = gap.map_or(0, |gap| self.credit.saturating_sub(gap));
         if offset < self.start || end > self.start + self.window.len() as u64 {
-            let known = self.content.end.max(end) - offset;
-            self.window.resize((self.ahead as u64).min(known).max(len.into()) as usize, 0);
+            let rest = self.content.end.saturating_sub(end);
+            let ahead = self.credit.min(self.ahead).min(rest);
+            self.window.resize(len as usize + ahead as usize, 0);
             self.start = offset;
             let read = self.content.read(&mut self.window, len as usize, offset, line);
             read.inspect_err(|_| self.window.clear())?;
         }
+        self.credit = (self.credit + u64::from(len)).min(self.ahead);
+        self.behind = end;
         let at = (offset - self.start) as usize;
         Ok(&self.window[at..at + len as usize])
     }
@@ -579,7 +595,7 @@ impl Loading {
                 What::Malformed(reason) => {
                     self.before.push(Extra { after: None, offset, len, line, reason: Some(reason) });
                 }
-                What::Title(bytes) => self.titles.push(TitleRecord::new(std::mem::take(bytes))),
+                What::Title(_, bytes) => self.titles.push(TitleRecord::new(std::mem::take(bytes))),
                 What::Session(bytes) => match Header::read(std::mem::take(bytes)) {
                     Some(header) => self.begin(path, header),
                     None => self.refuse(line, "the header has no string \"id\""),
@@ -588,7 +604,7 @@ impl Loading {
             }
         }
         match &mut self.content {
-            Some(content) => content.add_batch(&batch, &batch.found[first..], &|_| None),
+            Some(content) => content.add_batch(&batch, &batch.found[first..]),
             None => self.lines += batch.lines,
         }
     }
@@ -628,5 +644,50 @@ impl Loading {
             }
             (None, None) => Loaded::Blank,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::FileStat;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Counts the bytes that are read.
+    struct Counting(TextSource, AtomicU64);
+
+    impl ReadAt for Counting {
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+            let read = self.0.read_at(buf, offset)?;
+            self.1.fetch_add(read as u64, Ordering::Relaxed);
+            Ok(read)
+        }
+        fn stat(&self) -> std::io::Result<FileStat> {
+            self.0.stat()
+        }
+    }
+
+    #[test]
+    fn reading_ahead_never_reads_much_more_than_there_is() {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#.to_owned() + "\n";
+        let text = header + &"{\"type\":\"x\",\"pad\":\"0123456789\"}\n".repeat(20_000);
+        let len = text.len() as u64;
+        let source = Arc::new(Counting(TextSource(text.into_bytes()), AtomicU64::new(0)));
+        let Ok(Loaded::Session(content)) = Content::load(Path::new(""), source.clone(), len) else { panic!() };
+        let entries = || content.index.entries();
+        let cost = |order: Vec<EntryNo>| {
+            source.1.store(0, Ordering::Relaxed);
+            let mut lines = content.lines(4096);
+            order.into_iter().for_each(|entry| assert!(lines.get(entry).unwrap().starts_with(b"{")));
+            source.1.load(Ordering::Relaxed)
+        };
+        for step in [1, 3, 300] {
+            assert!(cost(entries().step_by(step).collect()) <= 2 * len, "forward by {step}");
+            assert!(cost(entries().rev().step_by(step).collect()) <= 2 * len, "backward by {step}");
+        }
+        let swapped = entries().map(|entry| entry ^ 1).collect();
+        assert!(cost(swapped) <= 4 * len, "back and forth");
+        let ends: Vec<_> = entries().flat_map(|entry| [entry / 2, 19_999 - entry / 2]).collect();
+        assert!(cost(ends) <= 4 * len, "from both ends");
     }
 }

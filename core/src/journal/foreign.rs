@@ -1,6 +1,6 @@
 //! What other writers did to the file since it was last looked at (P6).
 
-use super::{Done, Form, Journal, Memory, Pending, form_of};
+use super::{Done, Form, Journal, Memory, Pending};
 use crate::content::{Content, Loaded};
 use crate::error::{Error, Result};
 use crate::index::{EntryNo, Place};
@@ -16,12 +16,7 @@ impl Journal {
         let Some(reader) = reader else { return Ok(Done::Disturbed) };
         let same_content = self.known == Some(stat.id);
         if same_content && stat.len >= memory.content.end {
-            let pending = &self.pending;
-            let short = |entry| match form_of(pending, entry) {
-                Some(Form::Short(line)) => Some(&line[..]),
-                _ => None,
-            };
-            memory.content.add_tail(reader, stat.len, &short)?;
+            memory.content.add_tail(reader, stat.len)?;
             self.pending.retain(|pending| memory.content.index.slot(pending.entry).line == 0);
             return Ok(Done::Yes);
         }

@@ -1,8 +1,8 @@
 //! Writing a session's whole content: for a new file, and in place of an older content.
 
-use super::{Done, Form, Journal, form_of};
+use super::{Done, Form, Journal};
 use crate::blob::BlobStore;
-use crate::content::{Content, Extra};
+use crate::content::{Content, Extra, Lines};
 use crate::error::{Error, Result};
 use crate::glued::NUL_BYTES;
 use crate::index::{EntryNo, Place};
@@ -102,8 +102,14 @@ impl Journal {
         self.known = Some(id);
         self.pending.clear();
         self.header_edits.clear();
-        self.rewrite = false;
+        (self.rewrite, self.migrate_later) = (false, false);
     }
+}
+
+fn form_of(pending: &std::collections::VecDeque<super::Pending>, entry: EntryNo) -> Option<&Form> {
+    // Pending entries are in rising order.
+    let at = pending.binary_search_by_key(&entry, |pending| pending.entry).ok()?;
+    Some(&pending[at].form)
 }
 
 /// Another writer was faster: it put a content at the path where there was none, or another in place of the one there.
@@ -119,8 +125,16 @@ fn write_all<'f>(
     form: &dyn Fn(EntryNo) -> Option<&'f Form>,
     out: &mut dyn Write,
 ) -> Result<Layout> {
-    let mut writer =
-        Whole { content, blobs, out, run: 0..0, run_line: 0, layout: Layout::default(), buffer: Vec::new() };
+    let mut writer = Whole {
+        content,
+        lines: content.lines(COPY),
+        blobs,
+        out,
+        run: 0..0,
+        run_line: 0,
+        layout: Layout::default(),
+        buffer: Vec::new(),
+    };
     let mut extras = content.extras.iter().peekable();
     for title in &content.titles {
         writer.line(title.line())?;
@@ -144,6 +158,7 @@ fn write_all<'f>(
 
 struct Whole<'a> {
     content: &'a Content,
+    lines: Lines<'a>,
     blobs: &'a BlobStore,
     out: &'a mut dyn Write,
     /// A stretch of the old file that is still to be copied, up to a line's end, and the line it ends with.
@@ -168,7 +183,7 @@ impl Whole<'_> {
 
     fn line(&mut self, line: &[u8]) -> Result<(u64, u32)> {
         self.end_run()?;
-        self.out.write_all(line).and_then(|()| self.out.write_all(b"\n")).map_err(|error| self.io(error))?;
+        write_line(self.out, line).map_err(|error| self.io(error))?;
         Ok(self.place(line.len() as u64))
     }
 
@@ -192,8 +207,11 @@ impl Whole<'_> {
                 (self.place(len.into()), len, false)
             }
             (Place::File { .. }, _) => {
-                let line = self.content.line(entry)?;
-                (self.line(&line)?, line.len() as u32, false)
+                self.end_run()?;
+                let line = self.lines.get(entry)?;
+                let len = line.len() as u32;
+                write_line(self.out, &line).map_err(Error::io_at("write", &self.content.path))?;
+                (self.place(len.into()), len, false)
             }
             (Place::Memory(_), Some(Form::Short(line))) => (self.line(line)?, line.len() as u32, true),
             (Place::Memory(_), form) => {
@@ -241,4 +259,9 @@ impl Whole<'_> {
         }
         self.out.write_all(b"\n").map_err(|error| self.io(error))
     }
+}
+
+fn write_line(out: &mut dyn Write, line: &[u8]) -> io::Result<()> {
+    out.write_all(line)?;
+    out.write_all(b"\n")
 }

@@ -313,13 +313,14 @@ impl Inner {
 }
 
 impl Drop for SessionManager {
-    /// What could not be written so far is tried once more; nothing waits for a lock.
+    /// What could not be written or taken back so far is tried once more; nothing waits for a lock.
     fn drop(&mut self) {
         let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         if inner.persistent && !inner.deferred && !inner.closed && inner.journal.is_behind() && !self.options.read_only
         {
             let _ = inner.settle_entry(None, Duration::ZERO);
         }
+        inner.tidy(&*self.options.storage, None);
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Left {
 impl SessionManager {
     /// A new session in the directory of a working directory. Its file is made with the first assistant message.
     pub fn create(cwd: impl AsRef<Path>, options: ManagerOptions) -> Result<SessionManager> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let manager = SessionManager::shell(options, &cwd, true);
         {
             let mut inner = manager.lock();
@@ -49,7 +49,7 @@ impl SessionManager {
 
     /// A session that is never written.
     pub fn in_memory(cwd: impl AsRef<Path>, options: ManagerOptions) -> SessionManager {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let manager = SessionManager::shell(options, &cwd, false);
         {
             let mut inner = manager.lock();
@@ -69,7 +69,7 @@ impl SessionManager {
 
     /// The session of this terminal's breadcrumb, else the newest of the working directory, else a new one.
     pub fn continue_recent(cwd: impl AsRef<Path>, options: ManagerOptions) -> Result<SessionManager> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let crumb = recorded(&options, &cwd);
         let found = match crumb {
             Some(path) => Some(path),
@@ -91,7 +91,7 @@ impl SessionManager {
         cwd: impl AsRef<Path>,
         options: ManagerOptions,
     ) -> Result<SessionManager> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let source = Session::read_from(&*options.storage, source.as_ref(), ReadOptions::default())?;
         let manager = SessionManager::shell(options, &cwd, true);
         {
@@ -105,7 +105,7 @@ impl SessionManager {
             if let Err(error) = inner.settle() {
                 let made = inner.made();
                 inner.persistent = false;
-                manager.tidy(&mut inner, made);
+                inner.tidy(&*manager.options.storage, made);
                 return Err(error);
             }
         }
@@ -142,6 +142,8 @@ impl SessionManager {
             inner.journal.need_rewrite();
             // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
             let _ = inner.settle();
+        } else if inner.session.is_migrated() {
+            inner.journal.migrate_later();
         }
         drop(inner);
         self.leave_breadcrumb();
@@ -277,7 +279,7 @@ impl SessionManager {
         let reader = self.options.storage.open_reader(&path).map_err(Error::io_at("open", &path))?;
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
         if inner.journal.known() == Some(stat.id) && stat.len >= inner.session.content.end {
-            return inner.session.content.add_tail(reader, stat.len, &|_| None);
+            return inner.session.content.add_tail(reader, stat.len);
         }
         let leaf = inner.session.leaf_id();
         let session = Session::read_from(&*self.options.storage, &path, self.read_options())?;
@@ -299,7 +301,7 @@ impl SessionManager {
             let mut inner = self.lock();
             let nothing_to_write = inner.deferred || !inner.persistent || inner.closed || self.options.read_only;
             if nothing_to_write || !inner.journal.is_behind() {
-                self.tidy(&mut inner, None);
+                inner.tidy(&*self.options.storage, None);
                 return Ok(inner);
             }
         }
@@ -347,6 +349,11 @@ impl Inner {
         self.take(left.opened);
         (self.closed, self.next_artifact, self.error) = (left.closed, left.next_artifact, left.error);
     }
+}
+
+/// A working directory as it stands in headers.
+pub(super) fn absolute(cwd: &Path) -> PathBuf {
+    crate::dirs::normalize(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned()))
 }
 
 fn new_header(id: &str, timestamp: &str, cwd: &Path, parent_session: Option<&str>) -> Header {

@@ -1,7 +1,7 @@
 //! From one session to another: new ones, forks, branches as sessions of their own, moves.
 
 use super::append::Appended;
-use super::open::{Opened, has_assistant};
+use super::open::{Opened, absolute, has_assistant};
 use super::{Inner, SessionManager, new_file};
 use crate::artifacts;
 use crate::content::Content;
@@ -64,7 +64,7 @@ impl SessionManager {
             let made = inner.made();
             inner.session.content.restore(before);
             (inner.journal, inner.error) = (old_journal, None);
-            self.tidy(&mut inner, made);
+            inner.tidy(&*self.options.storage, made);
             return Err(error);
         }
         drop(inner);
@@ -111,7 +111,7 @@ impl SessionManager {
         if let Err(error) = inner.settle() {
             let made = inner.made();
             inner.go_back(left);
-            self.tidy(&mut inner, made);
+            inner.tidy(&*self.options.storage, made);
             return Err(error);
         }
         drop(inner);
@@ -122,7 +122,7 @@ impl SessionManager {
     /// Moves the session to another working directory: file and artifacts go to its directory, the header's cwd
     /// changes. After an error everything is where it was, as far as it can be brought back.
     pub fn move_to(&self, cwd: impl AsRef<Path>) -> Result<()> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let mut inner = self.leave()?;
         self.check_writable(&inner)?;
         if inner.cwd == cwd {
@@ -159,7 +159,7 @@ impl SessionManager {
             let made = inner.made();
             inner.session.content.restore(before);
             (inner.journal, inner.error) = (old_journal, None);
-            self.tidy(&mut inner, made);
+            inner.tidy(&*self.options.storage, made);
             return Err(error);
         }
         (inner.cwd, inner.session_dir) = (cwd, dir);
@@ -182,20 +182,15 @@ impl SessionManager {
             _ => Ok(()),
         });
         if removed.is_err() && has_artifacts {
-            self.tidy(inner, Some(Untidy::Renamed { from, to }));
+            inner.tidy(&**storage, Some(Untidy::Renamed { from, to }));
+        } else if removed.is_ok()
+            && let Some(dir) = old.parent()
+            && let Err(error) = storage.sync_dir(dir)
+        {
+            // The move is done; only a power loss could bring the old file back beside the new one.
+            log::warn!("{} may come back after a power loss: {error}", old.display());
         }
         removed
-    }
-
-    /// Takes back what a switch that failed has done, now or, where that fails too, before the next one.
-    pub(super) fn tidy(&self, inner: &mut Inner, new: Option<Untidy>) {
-        let storage = &*self.options.storage;
-        inner.untidy.extend(new);
-        inner.untidy.retain(|untidy| {
-            let Err(error) = untidy.take_back(storage) else { return false };
-            log::warn!("{untidy:?} is left over: {error}");
-            true
-        });
     }
 
     fn refuse_existing(&self, path: &Path) -> Result<()> {
@@ -237,6 +232,16 @@ impl Untidy {
 }
 
 impl Inner {
+    /// Takes back what a switch that failed has done, now or, where that fails too, before the next one.
+    pub(super) fn tidy(&mut self, storage: &dyn SessionStorage, new: Option<Untidy>) {
+        self.untidy.extend(new);
+        self.untidy.retain(|untidy| {
+            let Err(error) = untidy.take_back(storage) else { return false };
+            log::warn!("{untidy:?} is left over: {error}");
+            true
+        });
+    }
+
     /// The file that the journal has made, or replaced an empty one with.
     pub(super) fn made(&self) -> Option<Untidy> {
         let content = &self.session.content;

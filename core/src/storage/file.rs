@@ -194,11 +194,11 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
     }
 
     fn unlink(&self, path: &Path) -> io::Result<()> {
-        self.shared.owe_sync(parent(path));
-        self.disk().remove_file(path)?;
-        // The file is gone in any case; what could not be made durable is owed.
-        let _ = self.shared.sync_dir(parent(path));
-        Ok(())
+        self.disk().remove_file(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.shared.sync_dir(dir)
     }
 
     fn remove_dir_all(&self, dir: &Path) -> io::Result<()> {
