@@ -2,7 +2,7 @@
 //! line is. Bodies stay in the file (or in memory, while they are not in the file as they are) until they are read.
 
 use crate::error::{Error, Result};
-use crate::header::{Header, TitleRecord, Version};
+use crate::header::{Header, TitleRecord, TitleSource, Version};
 use crate::ids;
 use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Place, Slot};
 use crate::json::{Malformed, Raw};
@@ -69,6 +69,8 @@ pub(crate) struct Content {
     pub(crate) end: u64,
     pub(crate) lines: u32,
     pub(crate) ends_with_newline: bool,
+    /// The entry that was the last one to be found in the file or written to it.
+    last_in_file: Option<EntryNo>,
     source: Option<Arc<dyn ReadAt>>,
     memory: Vec<Option<Vec<u8>>>,
     free: Vec<u32>,
@@ -93,6 +95,7 @@ impl Content {
             end: 0,
             lines: 0,
             ends_with_newline: true,
+            last_in_file: None,
             source: None,
             memory: Vec::new(),
             free: Vec::new(),
@@ -142,13 +145,16 @@ impl Content {
     /// Takes in what stands between the known end of the file and `len`. An entry that is in memory and waits to be
     /// written, and now is found there, was written after all.
     pub(crate) fn add_tail(&mut self, source: Arc<dyn ReadAt>, len: u64) -> Result<()> {
-        let torn = self.torn_end();
+        let torn = self.torn_line();
         let from = torn.unwrap_or(self.end);
         let mut batches = Vec::new();
         load::scan(&*source, from..len, |batch| batches.push(batch)).map_err(Error::io_at("read", &self.path))?;
         self.source = Some(source);
         if torn.is_some() {
             self.extras.pop();
+        }
+        if !self.ends_with_newline {
+            // The first line of the tail is the last one that was known.
             self.lines -= 1;
         }
         for batch in batches {
@@ -161,10 +167,66 @@ impl Content {
         Ok(())
     }
 
-    /// Where a torn last line begins. It may have been completed since, so reading on begins there.
-    fn torn_end(&self) -> Option<u64> {
-        let torn = self.extras.last().filter(|_| !self.ends_with_newline)?;
-        (torn.line == self.lines && torn.after.is_some()).then_some(torn.offset)
+    /// Where a torn last line begins. It may have been completed since, so that it is looked at again.
+    fn torn_line(&self) -> Option<u64> {
+        let last = self.extras.last().filter(|_| !self.ends_with_newline);
+        last.filter(|torn| torn.line == self.lines && torn.after.is_some()).map(|torn| torn.offset)
+    }
+
+    /// Whether the file of `len` bytes that the content was read from still begins with what is known of it, as far
+    /// as its last line tells, and reading on at its end is enough. Others may have cut it short and let it grow
+    /// again, or have written it anew in place.
+    pub(crate) fn goes_on_in(&self, source: &dyn ReadAt, len: u64) -> Result<bool> {
+        let on_last_line = self.index.entries().rev().map(|entry| self.index.slot(entry).line);
+        let pieces = on_last_line.skip_while(|&line| line == 0).take_while(|&line| line == self.lines).count()
+            + self.extras.iter().rev().take_while(|extra| extra.line == self.lines).count();
+        if len < self.end || (!self.ends_with_newline && pieces > 1) {
+            return Ok(false);
+        }
+        let mut last = [b'\n'];
+        if self.ends_with_newline && self.end > 0 {
+            let filled = fill(source, &mut last, self.end - 1).map_err(Error::io_at("read", &self.path))?;
+            if filled == 0 || last != *b"\n" {
+                return Ok(false);
+            }
+        }
+        self.last_in_file.map_or(Ok(true), |entry| self.is_intact(entry))
+    }
+
+    /// Whether the entry's line is still where it was in the file; true for one in memory.
+    pub(crate) fn is_intact(&self, entry: EntryNo) -> Result<bool> {
+        let slot = *self.index.slot(entry);
+        let Place::File { offset, len } = slot.place else { return Ok(true) };
+        let mut line = vec![0; len as usize];
+        match self.read(&mut line, len as usize, offset, slot.line) {
+            Err(Error::Vanished { .. }) => return Ok(false),
+            read => read?,
+        }
+        let Ok(envelope) = Envelope::of_line(&line) else { return Ok(false) };
+        // Ids of the first version are not in the file.
+        let made = self.file_version == Version::V1 && self.has_old_form(entry);
+        Ok(made || envelope.id.and_then(Raw::as_str).as_deref() == self.index.id(entry))
+    }
+
+    /// Whether the entry is on a last line that has no end yet, and may be a part of something longer.
+    pub(crate) fn is_piece(&self, entry: EntryNo) -> bool {
+        !self.ends_with_newline && self.index.slot(entry).line == self.lines
+    }
+
+    /// Reads a title record that leads the file again. Whether there is another one in its place.
+    pub(crate) fn adopt_title(&mut self) -> Result<bool> {
+        let (Some(title), Some(_)) = (self.titles.first(), &self.source) else { return Ok(false) };
+        let mut line = vec![0; title.line().len() + 1];
+        let len = line.len();
+        if self.read(&mut line, len, 0, 1).is_err() || line.pop() != Some(b'\n') {
+            return Ok(false);
+        }
+        let is_title = Envelope::of_line(&line).is_ok_and(|envelope| envelope.record == RecordType::Title);
+        if !is_title || line == title.line() {
+            return Ok(false);
+        }
+        self.titles[0] = TitleRecord::new(line);
+        Ok(true)
     }
 
     fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32) -> EntryNo {
@@ -186,6 +248,7 @@ impl Content {
             }
             _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
         };
+        self.last_in_file = Some(number);
         if let Some((target, label)) = batch.label(entry) {
             self.index.set_label(target, label);
         }
@@ -410,11 +473,13 @@ impl Content {
         let slot = self.index.slot_mut(entry);
         slot.place = Place::File { offset, len };
         slot.line = line;
+        self.last_in_file = Some(entry);
     }
 
     /// The line is in the file in a shortened form; what is whole stays in memory.
     pub(crate) fn shortened_in_file(&mut self, entry: EntryNo, line: u32) {
         self.index.slot_mut(entry).line = line;
+        self.last_in_file = Some(entry);
     }
 
     /// The file that places in the file refer to.
@@ -445,6 +510,12 @@ impl Content {
     /// The title: that of a title record before the header, else the header's.
     pub(crate) fn title(&self) -> Option<String> {
         self.titles.iter().find_map(TitleRecord::title).or_else(|| self.header.title())
+    }
+
+    /// Who chose the title.
+    pub(crate) fn title_source(&self) -> Option<TitleSource> {
+        let record = self.titles.iter().find(|record| record.title().is_some());
+        record.map_or_else(|| self.header.title_source(), TitleRecord::source)
     }
 
     /// Reads lines one by one; `ahead` bytes are read at once where lines follow each other.
@@ -548,13 +619,13 @@ impl Lines<'_> {
         match slot.place {
             Place::Memory(number) => Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default())),
             Place::File { offset, len } => {
-                let line = self.in_file(offset, len, slot.line)?;
+                let line = self.read_line(offset, len, slot.line)?;
                 if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }
             }
         }
     }
 
-    fn in_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
+    fn read_line(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
         let end = offset + u64::from(len);
         let gap = offset.checked_sub(self.behind);
         self.credit = gap.map_or(0, |gap| self.credit.saturating_sub(gap));

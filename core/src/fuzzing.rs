@@ -67,3 +67,8 @@ pub fn blob_refs(line: &[u8]) -> Vec<(Option<String>, String)> {
 pub fn millis(timestamp: &str) -> Option<i64> {
     time::parse(timestamp)
 }
+
+/// [`persist_form`] with bounds that small inputs reach.
+pub fn persist_small(line: &[u8], put_blob: &mut dyn FnMut(&[u8]) -> Result<String>) -> Result<Option<Vec<u8>>> {
+    limits::persist_small(line, put_blob)
+}

@@ -18,7 +18,7 @@ pub(crate) const NUL_BYTES: &str = "NUL bytes";
 pub(crate) enum Part<'a> {
     /// A complete record, and whether it was found after the beginning of the line.
     Record { envelope: Envelope<'a>, recovered: bool },
-    /// Bytes that belong to no record. White space around them is left out.
+    /// Bytes that belong to no record. White space around them is left out where there are records too.
     Rest { span: Range<usize>, reason: &'static str },
 }
 
@@ -55,6 +55,10 @@ pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
         }
     }
     push_rest(&mut parts, line, rest..line.len(), first.reason);
+    // Without any record the line is kept as it is, white space at its ends included.
+    if let [Part::Rest { span, .. }] = &mut parts[..] {
+        *span = 0..line.len();
+    }
     parts
 }
 
@@ -117,7 +121,8 @@ mod tests {
         );
         assert_eq!(apart(&format!("{bare}junk{bare}")), [format!("={bare}"), format!("-junk{bare}")]);
         assert_eq!(apart(&format!("\0\0{RECORD}")), ["-\0\0".to_owned(), format!("={RECORD}")]);
-        assert_eq!(apart(" \0\0 \0\t"), ["-\0\0 \0"]);
+        assert_eq!(apart(" \0\0 \0\t"), ["- \0\0 \0\t"]);
+        assert_eq!(apart("\tnot json \r"), ["-\tnot json \r"]);
     }
 
     #[test]

@@ -203,18 +203,17 @@ fn scan_with(of: &Chunks<'_>, threads: usize, mut sink: impl FnMut(Batch)) -> io
     let threads = threads.min(chunks as usize);
     if threads <= 1 {
         let mut buffer = Vec::new();
-        return (0..chunks).try_for_each(|chunk| Ok(sink(of.scan(chunk, &mut buffer)?)));
+        return (0..chunks).try_for_each(|chunk| of.scan(chunk, &mut buffer).map(&mut sink));
     }
-    let queue = Queue { state: Mutex::default(), changed: Condvar::new(), chunks, window: 2 * threads as u64 };
+    // Wide enough that one thread that has to wait for its turn on a busy machine does not hold up the others.
+    let window = 16 * threads as u64;
+    let queue = Queue { state: Mutex::default(), changed: Condvar::new(), chunks, window };
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| queue.work(|chunk, buffer| of.scan(chunk, buffer)));
         }
         let _stop = StopOnDrop(&queue);
-        for chunk in 0..chunks {
-            sink(queue.take(chunk)?);
-        }
-        Ok(())
+        (0..chunks).try_for_each(|chunk| queue.take(chunk).map(&mut sink))
     })
 }
 

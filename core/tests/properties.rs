@@ -309,25 +309,14 @@ fn typed(
 fn tangled() -> impl Strategy<Value = Vec<Value>> {
     let id = option::weighted(0.9, some_id());
     let parent = prop_oneof![5 => some_id().prop_map(Value::from), 1 => Just(Value::Null), 1 => Just(json!(5)), 1 => Just(json!("nobody"))];
-    let entry = (fields(), id, option::weighted(0.9, parent), option::of(prop::sample::select(&TIMES[..])));
-    vec(entry, 0..24).prop_map(|entries| {
-        let entry =
-            |(fields, id, parent, time): (Vec<(&str, Value)>, Option<&str>, Option<Value>, Option<(&str, _)>)| {
-                let mut entry: serde_json::Map<_, _> =
-                    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-                if let Some(id) = id {
-                    entry.insert("id".to_owned(), json!(id));
-                }
-                if let Some(parent) = parent {
-                    entry.insert("parentId".to_owned(), parent);
-                }
-                if let Some((text, _)) = time {
-                    entry.insert("timestamp".to_owned(), json!(text));
-                }
-                Value::Object(entry)
-            };
-        entries.into_iter().map(entry).collect()
-    })
+    let time = option::of(prop::sample::select(&TIMES[..]));
+    let entry = (fields(), id, option::weighted(0.9, parent), time).prop_map(|(fields, id, parent, time)| {
+        let time = time.map(|(text, _)| json!(text));
+        let base = [("id", id.map(Value::from)), ("parentId", parent), ("timestamp", time)];
+        let base = base.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        fields.into_iter().chain(base).map(|(name, value)| (name.to_owned(), value)).collect()
+    });
+    vec(entry.prop_map(Value::Object), 0..24)
 }
 
 /// Entries as they come about: each with its own id, most on the one before it, some on an earlier one.

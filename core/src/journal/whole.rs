@@ -68,7 +68,7 @@ impl Journal {
                 self.rewrite = replaced.synced.is_err();
                 replaced.synced.map(|()| Done::Yes).map_err(self.io("make durable", content))
             }
-            (Err(error), _) if is_disturbance(&error) => Ok(Done::Disturbed),
+            (Err(error), _) if is_disturbed(&error) => Ok(Done::Disturbed),
             (Err(error), _) => Err(self.io("rewrite", content)(error)),
             (Ok(_), None) => Err(self.io("rewrite", content)(io::Error::other("the storage wrote nothing"))),
         }
@@ -99,22 +99,23 @@ impl Journal {
         content.migrated();
         (content.end, content.lines, content.ends_with_newline) = (layout.end, layout.lines, true);
         content.set_source(self.writer.as_ref().and_then(|writer| writer.reader()));
-        self.known = Some(id);
+        self.set_known(id);
         self.pending.clear();
+        self.changed.clear();
         self.header_edits.clear();
         (self.rewrite, self.migrate_later) = (false, false);
     }
+}
+
+/// Another content is at the path now.
+fn is_disturbed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StaleNetworkFileHandle | io::ErrorKind::AlreadyExists)
 }
 
 fn form_of(pending: &std::collections::VecDeque<super::Pending>, entry: EntryNo) -> Option<&Form> {
     // Pending entries are in rising order.
     let at = pending.binary_search_by_key(&entry, |pending| pending.entry).ok()?;
     Some(&pending[at].form)
-}
-
-/// Another writer was faster: it put a content at the path where there was none, or another in place of the one there.
-fn is_disturbance(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StaleNetworkFileHandle | io::ErrorKind::AlreadyExists)
 }
 
 /// Writes the content in file order: what stands before the header, the header, then the entries with what stands

@@ -10,26 +10,24 @@ use std::collections::BTreeMap;
 impl SessionManager {
     /// Who chose the title.
     pub fn title_source(&self) -> Option<TitleSource> {
-        self.read(|session| {
-            let record = session.content.titles.iter().find(|record| record.title().is_some());
-            record.map_or_else(|| session.header().title_source(), |record| record.source())
-        })
+        self.read(|session| session.content.title_source())
     }
 
     /// Sets the title (SPEC section 8): control characters and runs of white space become one space, the ends are
     /// trimmed. Returns whether it was taken: an empty title is not, and an `auto` one never replaces a user's.
     pub fn set_session_name(&self, name: &str, source: TitleSource) -> Result<bool> {
         let title = clean_title(name);
-        if title.is_empty() || (source == TitleSource::Auto && self.title_source() == Some(TitleSource::User)) {
+        let mut inner = self.lock();
+        let users = |inner: &Inner| inner.session.content.title_source() == Some(TitleSource::User);
+        if title.is_empty() || (source == TitleSource::Auto && users(&inner)) {
             return Ok(false);
         }
-        let mut inner = self.lock();
         self.check_writable(&inner)?;
         let edit = HeaderEdit::Title { title, source, now: time::format(time::now()) };
         let inner = &mut *inner;
         inner.journal.edit_header(&mut inner.session.content, edit);
         inner.settle()?;
-        Ok(true)
+        Ok(source == TitleSource::User || !users(inner))
     }
 
     /// Puts other lines in the places of entries, named by number, and rewrites the file: what a caller changed in
@@ -63,7 +61,7 @@ impl Inner {
             lines.insert(*number, line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect());
         }
         self.session.content.change(&lines)?;
-        self.journal.need_rewrite();
+        self.journal.change(lines.into_keys());
         self.settle()
     }
 }

@@ -16,6 +16,9 @@ use crate::time;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// Attempts at making a session where others make theirs.
+const ATTEMPTS: usize = 16;
+
 /// What [`SessionManager`] opens or makes.
 pub(super) struct Opened {
     pub(super) session: Session,
@@ -118,27 +121,37 @@ impl SessionManager {
     pub fn set_session_file(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = std::path::absolute(path.as_ref()).map_err(Error::io_at("open", path.as_ref()))?;
         drop(self.leave()?);
-        let opened = self.open_file(&path)?;
-        let fresh = !opened.journal.has_file() || opened.journal.is_behind();
-        let read_only = self.options.read_only || opened.unsupported;
-        let mut inner = self.leave()?;
-        let left = inner.take(opened);
-        if fresh
-            && !read_only
-            && let Err(error) = inner.settle()
-        {
-            // Nothing is in the file, so there is no session to switch to.
+        let read_only = self.options.read_only;
+        let mut moved_aside = None;
+        let mut attempts = 0;
+        let (mut inner, file) = loop {
+            let opened = self.open_file(&path)?;
+            let (file, unsupported) = (opened.journal.has_file(), opened.unsupported);
+            moved_aside = opened.moved_aside.clone().or(moved_aside);
+            let mut inner = self.leave()?;
+            let left = inner.take(opened);
+            if file || unsupported || read_only {
+                break (inner, file);
+            }
+            let (journal, mut memory) = inner.parts();
+            let made = journal.persist(&mut memory, self.options.lock_wait);
+            let Err(error) = made else { break (inner, file) };
+            // There is no file, so there is no session to switch to; or another writer made one here first.
             inner.go_back(left);
-            return Err(error);
-        }
+            attempts += 1;
+            if attempts == ATTEMPTS || !matches!(error, Error::Replaced { .. }) {
+                return Err(error);
+            }
+        };
+        inner.moved_aside = moved_aside;
         if let Some(dir) = path.parent() {
             inner.session_dir = dir.to_owned();
         }
         inner.cwd = inner.session.header().cwd().map_or_else(|| inner.cwd.clone(), PathBuf::from);
-        if read_only {
+        if read_only || inner.unsupported {
             return Ok(());
         }
-        if inner.session.is_migrated() && self.options.migrate_at_once {
+        if file && inner.session.is_migrated() && self.options.migrate_at_once {
             inner.journal.need_rewrite();
             // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
             let _ = inner.settle();
@@ -213,14 +226,7 @@ impl SessionManager {
                 Ok(Opened { session, journal, deferred: false, unsupported, moved_aside: None })
             }
             Loaded::Blank if self.options.read_only => Err(refuse(1, "the file is empty".to_owned())),
-            Loaded::Blank => {
-                let mut opened = self.init(path, None);
-                // There is a file, to be replaced as long as it is the one that was seen.
-                opened.journal.set_known(stat.id);
-                opened.session.content.end = stat.len;
-                opened.journal.need_rewrite();
-                Ok(opened)
-            }
+            Loaded::Blank => Ok(self.init(path, None)),
             Loaded::NotASession { line, reason } => {
                 if self.options.read_only || self.options.on_invalid == OnInvalid::Refuse {
                     return Err(refuse(line, reason));
@@ -240,7 +246,7 @@ impl SessionManager {
         let found =
             writer.begin(self.options.lock_wait).map_err(|error| lock_error(error, path, self.options.lock_wait))?;
         let same = found.is_some_and(|found| found.id == seen.id && found.len == seen.len);
-        let aside = if same { Some(move_aside(storage, path)?) } else { None };
+        let aside = if same { move_aside(storage, path, seen.id)? } else { None };
         writer.end();
         Ok(aside)
     }
@@ -278,7 +284,7 @@ impl SessionManager {
         let path = inner.session.content.path.clone();
         let reader = self.options.storage.open_reader(&path).map_err(Error::io_at("open", &path))?;
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
-        if inner.journal.known() == Some(stat.id) && stat.len >= inner.session.content.end {
+        if inner.journal.known() == Some(stat.id) && inner.session.content.goes_on_in(&*reader, stat.len)? {
             return inner.session.content.add_tail(reader, stat.len);
         }
         let leaf = inner.session.leaf_id();

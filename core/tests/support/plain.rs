@@ -42,7 +42,7 @@ impl<'a> Members<'a> {
 
     /// The value that counts for a key: the last.
     pub fn get(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().filter(|(key, _)| string(key).as_deref() == Some(name)).map(|(_, value)| *value).last()
+        self.0.iter().rfind(|(key, _)| string(key).as_deref() == Some(name)).map(|(_, value)| *value)
     }
 
     pub fn string(&self, name: &str) -> Option<String> {
