@@ -28,8 +28,7 @@ use std::sync::LazyLock;
 pub(crate) const MAX_PERSIST_CHARS: usize = 500_000;
 /// Characters from which the base64 text of an image block is moved out of the line.
 pub(crate) const MIN_IMAGE_CHARS: usize = 1_024;
-/// What a reference to a blob begins with; 64 lower-case hex digits follow.
-pub(crate) const BLOB_PREFIX: &str = "blob:sha256:";
+use crate::blob::PREFIX as BLOB_PREFIX;
 
 /// The bounds, small ones in tests.
 #[derive(Clone, Copy)]
