@@ -517,7 +517,7 @@ fn what_is_appended_during_a_rewrite_is_not_renamed_over() {
     let it = opened();
     let storage = FileSessionStorage::new();
     let mut writer = storage.open_writer(&it.path).unwrap();
-    writer.begin(std::time::Duration::ZERO).unwrap();
+    writer.begin(std::time::Duration::from_secs(5)).unwrap();
     let replaced = writer.replace(&mut |out| {
         append(&it.path, foreign_line("f", None, "f") + "\n");
         out.write_all(b"new\n")
