@@ -33,6 +33,22 @@ def _close(history: _native.History) -> None:
         pass
 
 
+_open: weakref.WeakSet[HistoryStorage] = weakref.WeakSet()
+
+
+def _settle() -> None:
+    """Before a fork: SQLite in the child would take a transaction that is under way here for one of its own."""
+    for history in list(_open):
+        try:
+            history.flush()
+        except SessionError:
+            pass
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_settle)
+
+
 class HistoryStorage:
     """The prompt history database, by default the agent's. Usable from several threads and processes at once.
 
@@ -45,6 +61,7 @@ class HistoryStorage:
         if path is None:
             path = (dirs or AgentDirs.from_env()).history_db
         self._history = _native.History(path)
+        _open.add(self)
         self._finalizer = weakref.finalize(self, _close, self._history)
 
     @property
