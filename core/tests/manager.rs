@@ -71,7 +71,7 @@ fn a_new_session_has_no_file_before_its_first_assistant_message() {
     drop(manager);
     let manager = SessionManager::create("/srv/silent", options(dir.path())).unwrap();
     manager.append_message(USER).unwrap();
-    assert_eq!(files(dir.path()), [file.clone()]);
+    assert_eq!(files(dir.path()), std::slice::from_ref(&file));
     manager.ensure_on_disk().unwrap();
     assert_eq!(lines(&manager.session_file().unwrap()).len(), 2);
     let in_memory = SessionManager::in_memory("/srv/pi", options(dir.path()));
