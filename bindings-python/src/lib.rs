@@ -1,9 +1,9 @@
-//! The native half of the Python package `xcsh_session`: it hands texts over and holds no rules. Everything a script
-//! sees, dicts, iterators and exceptions, is made of them in Python.
+//! The native half of the Python package `xcsh_session`: it hands lines and decoded values over and holds no rules.
+//! The classes, iterators and exceptions that a script sees are Python's.
 //!
-//! Invariants: whatever can wait, for a disk, a lock or a parser, runs without the interpreter's lock ([`run`]); what
-//! the library logs meanwhile is delivered afterwards ([`logging`]); a handle belongs to the process that made it
-//! ([`process`]).
+//! Invariants: whatever can wait, for a disk, a lock or a parser, runs without the interpreter's lock (`run`); what
+//! the library logs meanwhile is delivered afterwards (`logging`); a handle belongs to the process that made it
+//! (`process`).
 
 mod blobs;
 mod convert;

@@ -1,4 +1,4 @@
-"""The native half: it hands JSON texts over. Not for use from outside this package."""
+"""The native half: it hands lines and decoded values over. Not for use from outside this package."""
 
 from collections.abc import Mapping
 from os import PathLike
