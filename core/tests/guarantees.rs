@@ -361,7 +361,9 @@ fn logged(file: &Path) -> usize {
 }
 
 /// Everything that first tries to write what is missing.
-const OPERATIONS: [(&str, fn(&SessionManager) -> xcsh_session::Result<()>); 8] = [
+type Operation = fn(&SessionManager) -> xcsh_session::Result<()>;
+
+const OPERATIONS: [(&str, Operation); 8] = [
     ("append", |manager| manager.append_message(USER).map(drop)),
     ("flush", SessionManager::flush),
     ("recover", SessionManager::recover),
