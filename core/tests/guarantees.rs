@@ -360,9 +360,9 @@ fn logged(file: &Path) -> usize {
     MESSAGES.lock().unwrap().iter().filter(|message| message.contains(&*file)).count()
 }
 
-/// Everything that first tries to write what is missing.
 type Operation = fn(&SessionManager) -> xcsh_session::Result<()>;
 
+/// Everything that first tries to write what is missing.
 const OPERATIONS: [(&str, Operation); 8] = [
     ("append", |manager| manager.append_message(USER).map(drop)),
     ("flush", SessionManager::flush),
