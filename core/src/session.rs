@@ -126,8 +126,15 @@ impl Session {
 
     /// All entries in file order. Errors: `Io`, and `Vanished` where another program cut the file short.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> {
+        self.entries_from(0)
+    }
+
+    /// The entries from a number on, in file order: for callers that cannot hold an iterator. Errors: those of
+    /// [`Session::entries`].
+    pub fn entries_from(&self, number: u32) -> impl Iterator<Item = Result<Entry>> {
         let mut lines = self.content.lines(256 << 10);
-        self.content.index.entries().map(move |entry| Ok(Entry::new(lines.get(entry)?.into_owned(), entry)))
+        let numbers = number..self.content.index.entries().end;
+        numbers.map(move |entry| Ok(Entry::new(lines.get(entry)?.into_owned(), entry)))
     }
 
     /// The entry of this number, counted from 0 in file order.
