@@ -69,7 +69,7 @@ pub(crate) struct Content {
     pub(crate) lines: u32,
     pub(crate) ends_with_newline: bool,
     source: Option<Arc<dyn ReadAt>>,
-    memory: Vec<Option<Box<[u8]>>>,
+    memory: Vec<Option<Vec<u8>>>,
     free: Vec<u32>,
     /// Entries below this number have in the file the form of an older version.
     old_form: EntryNo,
@@ -169,12 +169,19 @@ impl Content {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
-        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, found)) {
-            self.moved_to_file(own, found.offset, found.len as u32, line);
+        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, entry, parent)) {
+            match self.in_memory(own) {
+                Some(whole) if whole.len() as u64 != found.len => self.shortened_in_file(own, line),
+                _ => self.moved_to_file(own, found.offset, found.len as u32, line),
+            }
             return own;
         }
         let number = match self.file_version {
-            Version::V1 => self.add_without_links(place, line, time, kind, role),
+            Version::V1 => {
+                let number = self.add_without_links(place, line, time, kind, role);
+                self.index.slot_mut(number).has_links = entry.has_links;
+                number
+            }
             _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
         };
         if let Some((target, label)) = batch.label(entry) {
@@ -183,13 +190,13 @@ impl Content {
         number
     }
 
-    /// Whether an entry that is not in the file yet has exactly the bytes that were found there.
-    fn is_same(&self, own: EntryNo, found: &Found) -> bool {
+    /// Whether an entry that is not in the file yet is the one that was found there: written by a call that failed
+    /// all the same, or behind the bytes of a writer that takes no lock. Another writer's entry with the same id
+    /// would also have to have the same parent and the same millisecond.
+    fn is_same(&self, own: EntryNo, found: &FoundEntry, parent: Option<&str>) -> bool {
         let slot = self.index.slot(own);
-        let (Place::Memory(_), 0, Some(source)) = (slot.place, slot.line, &self.source) else { return false };
-        let Some(line) = self.in_memory(own).filter(|line| line.len() as u64 == found.len) else { return false };
-        let mut bytes = vec![0; line.len()];
-        fill(&**source, &mut bytes, found.offset).is_ok_and(|filled| bytes[..filled] == *line)
+        let waits = matches!(slot.place, Place::Memory(_)) && slot.line == 0;
+        waits && (slot.kind, slot.time) == (found.kind, found.time) && self.index.parent_id(own) == parent
     }
 
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
@@ -305,7 +312,7 @@ impl Content {
     }
 
     fn keep(&mut self, line: Vec<u8>) -> Place {
-        let line = Some(line.into_boxed_slice());
+        let line = Some(line);
         let number = match self.free.pop() {
             Some(number) => {
                 self.memory[number as usize] = line;
@@ -461,6 +468,9 @@ impl Content {
             return line;
         }
         let links = Links { id: self.index.id(entry).unwrap_or_default(), parent: self.index.parent_id(entry) };
+        if !slot.has_links && slot.kind != EntryKind::Compaction && slot.role != Role::Hook {
+            return Cow::Owned(migrate::append_links(&line, &links));
+        }
         let id_of_record = |record: f64| self.index.id(self.entry_of_record(record)?);
         Cow::Owned(migrate::entry(&line, by_index.then_some(&links), id_of_record))
     }

@@ -12,6 +12,7 @@ pub mod dirs;
 pub mod discovery;
 mod entry;
 mod error;
+pub mod gc;
 mod glued;
 mod header;
 #[cfg(feature = "history")]
@@ -32,6 +33,11 @@ pub mod storage;
 mod time;
 mod tree;
 mod usage;
+
+/// The example of the README is compiled and run with the doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
 
 pub use context::{ContextPlan, Leaf, MessageSource, ModelResolution, PlannedMessage};
 pub use diagnostics::{Diagnostics, Finding, MalformedLine};

@@ -80,6 +80,8 @@ pub(crate) struct Journal {
     known: Option<FileId>,
     pending: VecDeque<Pending>,
     rewrite: bool,
+    /// The file is of an older version, and is to be rewritten together with the next write.
+    migrate_later: bool,
     header_edits: Vec<HeaderEdit>,
     /// Writes so far, and how many of them are known to survive a power loss.
     written: u64,
@@ -97,6 +99,7 @@ impl Journal {
             known: None,
             pending: VecDeque::new(),
             rewrite: false,
+            migrate_later: false,
             header_edits: Vec::new(),
             written: 0,
             synced: 0,
@@ -127,10 +130,15 @@ impl Journal {
         self.rewrite = true;
     }
 
+    /// The file as a whole has to be written as soon as anything else has.
+    pub(crate) fn migrate_later(&mut self) {
+        self.migrate_later = true;
+    }
+
     pub(crate) fn edit_header(&mut self, content: &mut Content, edit: HeaderEdit) {
         edit.apply(content);
         self.header_edits.push(edit);
-        self.rewrite = self.has_file();
+        self.rewrite |= self.has_file();
     }
 
     /// Whether something in memory is not in the file.
@@ -234,7 +242,7 @@ impl Journal {
             }
             Some(_) => {}
         }
-        if self.rewrite {
+        if self.rewrite || (self.migrate_later && !self.pending.is_empty()) {
             self.write_whole(memory.content)
         } else {
             self.prepare(memory.content)?;
@@ -262,6 +270,15 @@ impl Journal {
             let writer = self.writer.as_mut().expect("begin made it");
             let offset = writer.write_line(&self.buffer).map_err(Error::io_at("append to", &content.path))?;
             self.written += 1;
+            if offset != content.end {
+                // Somebody who takes no lock was faster; the entry is found behind what they wrote.
+                let reader = self.writer.as_ref().and_then(|writer| writer.reader());
+                let reader = reader.ok_or_else(|| Error::Closed)?;
+                content.add_tail(reader, offset + self.buffer.len() as u64)?;
+                let index = &content.index;
+                self.pending.retain(|pending| index.slot(pending.entry).line == 0);
+                continue;
+            }
             content.end = offset + self.buffer.len() as u64;
             content.lines += 1;
             content.ends_with_newline = true;

@@ -98,9 +98,7 @@ impl SessionManager {
     /// could not be written yet (P5).
     pub fn append_message(&self, message: &str) -> Result<String> {
         let (role, usage) = scan_message(message.as_bytes()).map_err(invalid("message"))?;
-        let mut fields = Vec::with_capacity(message.len() + 16);
-        fields.extend_from_slice(b",\"message\":");
-        fields.extend_from_slice(message.as_bytes());
+        let fields = Cow::Borrowed(message.as_bytes());
         let entry_type = Cow::Borrowed("message");
         let appended = Appended { entry_type, kind: EntryKind::Message, fields, role, usage, label: None };
         self.add(|_| Ok(appended))
@@ -269,7 +267,7 @@ impl SessionManager {
         })
     }
 
-    fn add(&self, make: impl FnOnce(&mut Inner) -> Result<Appended>) -> Result<String> {
+    fn add<'a>(&self, make: impl FnOnce(&mut Inner) -> Result<Appended<'a>>) -> Result<String> {
         let mut inner = self.lock();
         self.check_writable(&inner)?;
         let appended = make(&mut inner)?;
@@ -287,24 +285,24 @@ impl SessionManager {
 }
 
 /// An entry that is about to be added: its own fields, as they follow in the line.
-pub(super) struct Appended {
+pub(super) struct Appended<'a> {
     entry_type: Cow<'static, str>,
     kind: EntryKind,
-    /// Members, each with a comma before it.
-    fields: Vec<u8>,
+    /// Members, each with a comma before it; of a message entry the message.
+    fields: Cow<'a, [u8]>,
     role: Role,
     usage: Option<crate::usage::Usage>,
     label: Option<(String, Option<String>)>,
 }
 
-impl Appended {
-    fn of(entry_type: &str, members: Members, label: Option<(String, Option<String>)>) -> Appended {
+impl Appended<'static> {
+    fn of(entry_type: &str, members: Members, label: Option<(String, Option<String>)>) -> Self {
         let kind = EntryKind::of(entry_type);
         let entry_type = kind.name().map_or_else(|| Cow::Owned(entry_type.to_owned()), Cow::Borrowed);
-        Appended { entry_type, kind, fields: members.0.into_bytes(), role: Role::None, usage: None, label }
+        Appended { entry_type, kind, fields: Cow::Owned(members.0.into_bytes()), role: Role::None, usage: None, label }
     }
 
-    pub(super) fn label(target: &str, label: &str) -> Appended {
+    pub(super) fn label(target: &str, label: &str) -> Self {
         let members = Members::new().string("targetId", target).string("label", label);
         Appended::of("label", members, Some((target.to_owned(), Some(label.to_owned()))))
     }
@@ -312,7 +310,7 @@ impl Appended {
 
 impl Inner {
     /// Adds an entry behind the leaf, in memory only.
-    pub(super) fn push(&mut self, appended: Appended) -> (String, EntryNo) {
+    pub(super) fn push(&mut self, appended: Appended<'_>) -> (String, EntryNo) {
         let index = &self.session.content.index;
         let id = ids::entry_id(|id| index.is_taken(id));
         let parent = self.session.leaf.and_then(|leaf| index.id(leaf)).map(str::to_owned);
@@ -335,7 +333,7 @@ impl Inner {
 }
 
 /// The line: type, base, own fields; `custom` and `custom_message` put the base last, as the agent does.
-fn build_line(appended: &Appended, id: &str, parent: Option<&str>, now: i64) -> Vec<u8> {
+fn build_line(appended: &Appended<'_>, id: &str, parent: Option<&str>, now: i64) -> Vec<u8> {
     let mut line = Vec::with_capacity(appended.fields.len() + 160);
     line.extend_from_slice(b"{\"type\":");
     json::encode(&appended.entry_type, &mut line);
@@ -354,6 +352,9 @@ fn build_line(appended: &Appended, id: &str, parent: Option<&str>, now: i64) -> 
     line.extend_from_slice(b",\"timestamp\":\"");
     line.extend_from_slice(time::format(now).as_bytes());
     line.push(b'"');
+    if appended.kind == EntryKind::Message {
+        line.extend_from_slice(b",\"message\":");
+    }
     if !own_first {
         line.extend_from_slice(fields);
     }

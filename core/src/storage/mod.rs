@@ -10,6 +10,7 @@
 
 mod disk;
 mod file;
+mod lease;
 mod lock;
 mod memory;
 mod real;
@@ -191,7 +192,8 @@ pub struct Replaced {
 /// other writer, of this process or another, changes the content. Writers never hold two locks that others could
 /// wait for, so no two of them wait for each other. Dropping a writer closes it.
 pub trait SessionStorageWriter: Send {
-    /// Takes the lock on the content that is at the path now and says what it is. `None`: there is none, and nothing
+    /// Takes the lock on the content that is at the path now and says what it is (in a burst of appends `modified_ns`
+    /// may be an older one). `None`: there is none, and nothing
     /// is locked. A lock that this writer still holds is released first.
     ///
     /// Errors: `TimedOut` when another writer held the lock for all of `wait` (zero: one attempt); `PermissionDenied`
@@ -206,6 +208,8 @@ pub trait SessionStorageWriter: Send {
 
     /// Appends `bytes` in one write and returns the offset of their first byte. Once it has returned, the bytes
     /// survive the end of this process (P1).
+    ///
+    /// Where a writer that takes no lock added bytes meanwhile, the offset is past the known end by as many.
     ///
     /// Errors: nothing was added: what a failed write stored is cut off again (P4). Where that fails too the next
     /// `begin` shows the longer length, and the torn bytes are at the end of the content.
