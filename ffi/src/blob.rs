@@ -1,15 +1,19 @@
 //! The blob store.
 
 use crate::border;
+use crate::discovery::{milliseconds, unreadable_json};
 use crate::error::{Failure, XcshError};
-use crate::input::{handle, items, text};
+use crate::input::{handle, items, text, texts};
 use crate::options::XcshOptions;
 use crate::output::out;
 use crate::status::XcshStatus;
-use crate::string::XcshString;
+use crate::string::{XcshStr, XcshString};
+use serde_json::{Value, json};
 use session::blob::{BlobRef, BlobStore};
+use session::gc::{GcOptions, GcReport, UnreferencedBlob, gc_blobs};
 use std::ffi::c_char;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The blob store: bytes under the name of their SHA-256 hash. Free it with xcsh_blobs_free(). Usable from several threads,
 /// and from several processes.
@@ -110,4 +114,42 @@ pub unsafe extern "C" fn xcsh_blobs_path(
 #[unsafe(no_mangle)]
 pub extern "C" fn xcsh_blobs_free(blobs: Option<Box<XcshBlobs>>) {
     border::free(blobs);
+}
+
+/// Finds the blobs that no session mentions and, where `delete_them` is not 0, deletes those that were last put more than
+/// `min_age` seconds ago (86400 is a good value; less than 46800 is safe only while no agent runs). The `also_count` paths at
+/// `also` are files and directories with sessions outside of the agent's directories. `json` is set to an object with
+/// unreferenced (a list of hash, size and modifiedMs), deleted, keptYoung, bytes (of those that were or would be deleted) and
+/// failed (a list of path, code and reason); free it with xcsh_string_free(). Errors: XCSH_IO and others where something
+/// that must be searched cannot be read; nothing was deleted then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn xcsh_gc_blobs(
+    options: Option<&XcshOptions>,
+    delete_them: i32,
+    min_age: u64,
+    also: *const XcshStr,
+    also_count: usize,
+    json: *mut *mut XcshString,
+    err: *mut *mut XcshError,
+) -> XcshStatus {
+    border!(err, {
+        let json = out(json, "json")?;
+        let also = texts(also, also_count, "also")?.into_iter().map(Into::into).collect();
+        let options = handle(options, "options")?.get();
+        let how = GcOptions { dry_run: delete_them == 0, min_age: Duration::from_secs(min_age), also };
+        let report = gc_blobs(&*options.storage, &options.dirs, &how)?;
+        json.give(XcshString::new(report_json(&report).to_string()));
+        Ok(())
+    })
+}
+
+fn report_json(report: &GcReport) -> Value {
+    let blob = |found: &UnreferencedBlob| json!({"hash": found.blob.hex(), "size": found.len, "modifiedMs": milliseconds(found.modified_ns)});
+    json!({
+        "unreferenced": report.unreferenced.iter().map(blob).collect::<Value>(),
+        "deleted": report.deleted,
+        "keptYoung": report.kept_young,
+        "bytes": report.bytes,
+        "failed": unreadable_json(&report.failed),
+    })
 }

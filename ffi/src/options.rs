@@ -61,7 +61,9 @@ struct Chosen {
 /// An environment variable.
 #[repr(C)]
 pub struct XcshEnvVar {
+    /// Its name.
     pub name: XcshStr,
+    /// Its value.
     pub value: XcshStr,
 }
 

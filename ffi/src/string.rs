@@ -16,7 +16,9 @@ use std::ptr;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct XcshStr {
+    /// The first byte.
     pub data: *const c_char,
+    /// How many bytes there are.
     pub len: usize,
 }
 

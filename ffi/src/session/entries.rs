@@ -25,6 +25,7 @@ pub struct XcshEntryView {
     pub id: XcshStr,
     /// `data` is NULL where the entry is a root.
     pub parent_id: XcshStr,
+    /// The type, such as "message".
     pub entry_type: XcshStr,
     /// The JSON of the whole entry, exactly as it is, without its line end.
     pub line: XcshStr,
