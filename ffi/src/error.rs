@@ -82,15 +82,10 @@ impl From<Error> for Failure {
 impl XcshError {
     pub(crate) fn new(failure: Failure) -> XcshError {
         let Failure { status, code, message, path, line, entry_id, os } = failure;
-        XcshError {
-            status,
-            code: Terminated::new(code),
-            message: Terminated::new(message),
-            path: path.map(Terminated::new),
-            line,
-            entry_id: entry_id.map(Terminated::new),
-            os,
-        }
+        // Whatever an argument brought into it, the whole text is to be seen as a C string.
+        let text = |text: String| Terminated::new(text.replace('\0', "\u{fffd}"));
+        let (path, entry_id) = (path.map(text), entry_id.map(text));
+        XcshError { status, code: Terminated::new(code), message: text(message), path, line, entry_id, os }
     }
 }
 
@@ -105,8 +100,8 @@ pub extern "C" fn xcsh_error_status(error: Option<&XcshError>) -> XcshStatus {
 }
 
 /// The stable name of the kind of error, such as "NotFound"; the same in every language that the library serves. This
-/// and the other texts of an error have a NUL behind them and are borrowed until the error is freed. `data` is NULL for
-/// NULL.
+/// and the other texts of an error have a NUL behind them and none in them, so they are C strings too; they are borrowed
+/// until the error is freed. `data` is NULL for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn xcsh_error_code(error: Option<&XcshError>) -> XcshStr {
     view(error.map(|error| &error.code))

@@ -9,6 +9,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: conformance DIR\n");
         return 2;
     }
+    begin_tests();
     load_cases(argv[1]);
     robust_cases(argv[1]);
     write_cases(argv[1], 0);

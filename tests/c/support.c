@@ -3,6 +3,7 @@
 
 #include <ftw.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,14 @@
 static int passed, failed, running, failing;
 static char current[256];
 static char top[64];
+
+void begin_tests(void) {
+    strcpy(top, "/tmp/xcsh-session-c-XXXXXX");
+    if (!mkdtemp(top)) {
+        perror("mkdtemp");
+        exit(2);
+    }
+}
 
 static void close_test(void) {
     if (running) {
@@ -44,9 +53,7 @@ static int remove_one(const char *path, const struct stat *stat, int kind, struc
 
 int end_tests(void) {
     close_test();
-    if (top[0] != '\0') {
-        nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    }
+    nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     printf("result: %d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }
@@ -130,16 +137,9 @@ XcshOptions *options_at(const char *dir, bool in_memory) {
 }
 
 const char *new_dir(void) {
-    static char dir[96];
-    static unsigned count;
-    if (top[0] == '\0') {
-        strcpy(top, "/tmp/xcsh-session-c-XXXXXX");
-        if (!mkdtemp(top)) {
-            perror("mkdtemp");
-            exit(2);
-        }
-    }
-    snprintf(dir, sizeof dir, "%s/%u", top, count++);
+    static _Thread_local char dir[96];
+    static atomic_uint count;
+    snprintf(dir, sizeof dir, "%s/%u", top, atomic_fetch_add(&count, 1));
     if (mkdir(dir, 0700) != 0) {
         perror(dir);
         exit(2);

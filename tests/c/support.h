@@ -5,6 +5,9 @@
 #include <jansson.h>
 #include <xcsh_session.h>
 
+/* Comes first, before there are other threads. */
+void begin_tests(void);
+
 /* Begins a test. Failures until the next one are its failures. */
 void begin_test(const char *group, const char *name);
 
@@ -54,7 +57,7 @@ json_t *read_json_file(const char *dir, const char *name, size_t flags);
 /* Options with everything below a directory. */
 XcshOptions *options_at(const char *dir, bool in_memory);
 
-/* A new directory below the system's for temporary files. Removed at the end of the program. */
+/* A new directory, removed with all others by end_tests(). The name is valid until this thread's next call. */
 const char *new_dir(void);
 
 bool write_file(const char *path, const char *content, size_t len);

@@ -7,7 +7,7 @@ use crate::input::{handle, optional, text};
 use crate::output::{Blank, out};
 use crate::status::{XCSH_END, XCSH_OK, XcshStatus};
 use crate::string::XcshStr;
-use session::{Entry, SessionManager};
+use session::{Entry, Session, SessionManager};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::c_char;
@@ -90,39 +90,39 @@ impl XcshEntries {
     }
 }
 
+fn read_batch(session: &Session, next: &mut u32, end: u32, read: &mut VecDeque<Entry>) -> session::Result<()> {
+    let (entries, mut bytes) = BATCH;
+    let count = entries.min(end.saturating_sub(*next) as usize);
+    for entry in session.entries_from(*next).take(count) {
+        let entry = entry?;
+        *next += 1;
+        bytes = bytes.saturating_sub(entry.line().len());
+        read.push_back(entry);
+        if bytes == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
 impl Iteration {
     fn next(&mut self) -> Result<Option<Entry>, Failure> {
         self.lent = None;
         let Iteration { source, numbering, left, .. } = self;
         let next = match left {
-            Left::Range { read, .. } if !read.is_empty() => return Ok(read.pop_front()),
-            Left::Range { next, end, read } => source.look(|session| -> Result<_, Failure> {
-                let (entries, bytes) = BATCH;
-                let (count, mut size) = (entries.min((*end - *next) as usize), 0);
-                for entry in session.entries_from(*next).take(count) {
-                    let entry = entry?;
-                    size += entry.line().len();
-                    read.push_back(entry);
-                    *next += 1;
-                    if size > bytes {
-                        break;
-                    }
+            Left::Range { next, end, read } => {
+                if read.is_empty() {
+                    source.look(|session| read_batch(session, next, *end, read))?;
                 }
-                Ok(read.pop_front())
-            }),
+                read.pop_front()
+            }
             Left::List(numbers) => match numbers.next() {
-                Some(number) => source.look(|session| Ok(session.entry_at(number)?)),
-                None => return Ok(None),
+                Some(number) => source.look(|session| session.entry_at(number))?,
+                None => None,
             },
         };
-        // A numbering only counts up, so an entry that was read before this look has the number it was asked for.
-        if source.numbering() != *numbering {
-            if let Left::Range { read, .. } = left {
-                read.clear();
-            }
-            return Err(Failure::renumbered());
-        }
-        next
+        // A numbering only counts up, so what was read before this look is what was asked for.
+        if source.numbering() == *numbering { Ok(next) } else { Err(Failure::renumbered()) }
     }
 
     fn lend(&mut self, entry: Entry) -> XcshEntryView {
