@@ -1,34 +1,33 @@
 //! Changes to what is there: the title, and entries that are replaced. Each is a rewrite of the file.
 
-use super::SessionManager;
+use super::{Inner, SessionManager};
 use crate::error::{Error, Result};
 use crate::header::TitleSource;
 use crate::journal::HeaderEdit;
 use crate::time;
+use std::collections::BTreeMap;
 
 impl SessionManager {
     /// Who chose the title.
     pub fn title_source(&self) -> Option<TitleSource> {
-        self.read(|session| {
-            let record = session.content.titles.iter().find(|record| record.title().is_some());
-            record.map_or_else(|| session.header().title_source(), |record| record.source())
-        })
+        self.read(|session| session.content.title_source())
     }
 
     /// Sets the title (SPEC section 8): control characters and runs of white space become one space, the ends are
     /// trimmed. Returns whether it was taken: an empty title is not, and an `auto` one never replaces a user's.
     pub fn set_session_name(&self, name: &str, source: TitleSource) -> Result<bool> {
         let title = clean_title(name);
-        if title.is_empty() || (source == TitleSource::Auto && self.title_source() == Some(TitleSource::User)) {
+        let mut inner = self.lock();
+        let users = |inner: &Inner| inner.session.content.title_source() == Some(TitleSource::User);
+        if title.is_empty() || (source == TitleSource::Auto && users(&inner)) {
             return Ok(false);
         }
-        let mut inner = self.lock();
         self.check_writable(&inner)?;
         let edit = HeaderEdit::Title { title, source, now: time::format(time::now()) };
         let inner = &mut *inner;
         inner.journal.edit_header(&mut inner.session.content, edit);
         inner.settle()?;
-        Ok(true)
+        Ok(source == TitleSource::User || !users(inner))
     }
 
     /// Puts other lines in the places of entries, named by number, and rewrites the file: what a caller changed in
@@ -37,26 +36,33 @@ impl SessionManager {
     pub fn rewrite_entries(&self, changed: &[(u32, &str)]) -> Result<()> {
         let mut inner = self.lock();
         self.check_writable(&inner)?;
-        let known = inner.session.len() as u32;
-        for (number, line) in changed {
-            if *number >= known {
-                return Err(Error::EntryNotFound { id: format!("number {number}") });
-            }
-            check_entry(line)?;
-        }
-        for (number, line) in changed {
-            let line = line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect();
-            inner.session.content.change(*number, line)?;
-        }
-        inner.journal.need_rewrite();
-        inner.settle()
+        inner.rewrite_entries(changed)
     }
 
     /// Puts another line in the place of the entry that an id finds, and rewrites the file. Errors: `EntryNotFound`,
     /// `InvalidJson`.
     pub fn replace_entry(&self, id: &str, line: &str) -> Result<()> {
-        let number = self.lock().find(id)?;
-        self.rewrite_entries(&[(number, line)])
+        let mut inner = self.lock();
+        self.check_writable(&inner)?;
+        let number = inner.find(id)?;
+        inner.rewrite_entries(&[(number, line)])
+    }
+}
+
+impl Inner {
+    fn rewrite_entries(&mut self, changed: &[(u32, &str)]) -> Result<()> {
+        let known = self.session.len() as u32;
+        let mut lines = BTreeMap::new();
+        for (number, line) in changed {
+            if *number >= known {
+                return Err(Error::EntryNotFound { id: format!("number {number}") });
+            }
+            check_entry(line)?;
+            lines.insert(*number, line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect());
+        }
+        self.session.content.change(&lines)?;
+        self.journal.change(lines.into_keys());
+        self.settle()
     }
 }
 

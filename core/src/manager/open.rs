@@ -1,6 +1,6 @@
 //! Making and opening sessions.
 
-use super::{Inner, ManagerOptions, OnInvalid, SessionManager, new_file};
+use super::{Inner, ManagerOptions, OnInvalid, PersistError, SessionManager, new_file};
 use crate::breadcrumb;
 use crate::content::{Content, Loaded};
 use crate::discovery;
@@ -16,6 +16,9 @@ use crate::time;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// Attempts at making a session where others make theirs.
+const ATTEMPTS: usize = 16;
+
 /// What [`SessionManager`] opens or makes.
 pub(super) struct Opened {
     pub(super) session: Session,
@@ -23,6 +26,14 @@ pub(super) struct Opened {
     pub(super) deferred: bool,
     pub(super) unsupported: bool,
     pub(super) moved_aside: Option<PathBuf>,
+}
+
+/// A session whose place another one took.
+pub(super) struct Left {
+    opened: Opened,
+    closed: bool,
+    next_artifact: u64,
+    error: Option<PersistError>,
 }
 
 impl SessionManager {
@@ -94,7 +105,12 @@ impl SessionManager {
             let journal = manager.journal();
             let session = Session::of_content(content, manager.read_options());
             inner.take(Opened { session, journal, deferred: false, unsupported: false, moved_aside: None });
-            inner.settle()?;
+            if let Err(error) = inner.settle() {
+                let made = inner.made();
+                inner.persistent = false;
+                inner.tidy(&*manager.options.storage, made);
+                return Err(error);
+            }
         }
         manager.leave_breadcrumb();
         Ok(manager)
@@ -105,28 +121,41 @@ impl SessionManager {
     pub fn set_session_file(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = std::path::absolute(path.as_ref()).map_err(Error::io_at("open", path.as_ref()))?;
         drop(self.leave()?);
-        let opened = self.open_file(&path)?;
-        let (file, unsupported) = (opened.journal.has_file(), opened.unsupported);
-        let mut inner = self.leave()?;
-        let old = inner.take(opened);
+        let read_only = self.options.read_only;
+        let mut moved_aside = None;
+        let mut attempts = 0;
+        let (mut inner, file) = loop {
+            let opened = self.open_file(&path)?;
+            let (file, unsupported) = (opened.journal.has_file(), opened.unsupported);
+            moved_aside = opened.moved_aside.clone().or(moved_aside);
+            let mut inner = self.leave()?;
+            let left = inner.take(opened);
+            if file || unsupported || read_only {
+                break (inner, file);
+            }
+            let (journal, mut memory) = inner.parts();
+            let made = journal.persist(&mut memory, self.options.lock_wait);
+            let Err(error) = made else { break (inner, file) };
+            // There is no file, so there is no session to switch to; or another writer made one here first.
+            inner.go_back(left);
+            attempts += 1;
+            if attempts == ATTEMPTS || !matches!(error, Error::Replaced { .. }) {
+                return Err(error);
+            }
+        };
+        inner.moved_aside = moved_aside;
         if let Some(dir) = path.parent() {
             inner.session_dir = dir.to_owned();
         }
         inner.cwd = inner.session.header().cwd().map_or_else(|| inner.cwd.clone(), PathBuf::from);
-        if self.options.read_only || unsupported {
+        if read_only || inner.unsupported {
             return Ok(());
         }
-        if !file {
-            if let Err(error) = inner.settle() {
-                // There is no file, so there is no session to switch to.
-                inner.take(old);
-                return Err(error);
-            }
-        } else if inner.session.is_migrated() && self.options.migrate_at_once {
+        if file && inner.session.is_migrated() && self.options.migrate_at_once {
             inner.journal.need_rewrite();
             // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
             let _ = inner.settle();
-        } else if inner.session.is_migrated() {
+        } else if file && inner.session.is_migrated() {
             inner.journal.migrate_later();
         }
         drop(inner);
@@ -154,6 +183,7 @@ impl SessionManager {
             renumbered: 0,
             switched: 0,
             moved_aside: None,
+            untidy: Vec::new(),
         };
         let manager = SessionManager { options, blobs, inner: Mutex::new(inner) };
         manager.lock().persistent = persistent;
@@ -196,14 +226,7 @@ impl SessionManager {
                 Ok(Opened { session, journal, deferred: false, unsupported, moved_aside: None })
             }
             Loaded::Blank if self.options.read_only => Err(refuse(1, "the file is empty".to_owned())),
-            Loaded::Blank => {
-                let mut opened = self.init(path, None);
-                // There is a file, to be replaced as long as it is the one that was seen.
-                opened.journal.set_known(stat.id);
-                opened.session.content.end = stat.len;
-                opened.journal.need_rewrite();
-                Ok(opened)
-            }
+            Loaded::Blank => Ok(self.init(path, None)),
             Loaded::NotASession { line, reason } => {
                 if self.options.read_only || self.options.on_invalid == OnInvalid::Refuse {
                     return Err(refuse(line, reason));
@@ -223,7 +246,7 @@ impl SessionManager {
         let found =
             writer.begin(self.options.lock_wait).map_err(|error| lock_error(error, path, self.options.lock_wait))?;
         let same = found.is_some_and(|found| found.id == seen.id && found.len == seen.len);
-        let aside = if same { Some(move_aside(storage, path)?) } else { None };
+        let aside = if same { move_aside(storage, path, seen.id)? } else { None };
         writer.end();
         Ok(aside)
     }
@@ -261,7 +284,7 @@ impl SessionManager {
         let path = inner.session.content.path.clone();
         let reader = self.options.storage.open_reader(&path).map_err(Error::io_at("open", &path))?;
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
-        if inner.journal.knows(stat.id) && stat.len >= inner.session.content.end {
+        if inner.journal.known() == Some(stat.id) && inner.session.content.goes_on_in(&*reader, stat.len)? {
             return inner.session.content.add_tail(reader, stat.len);
         }
         let leaf = inner.session.leaf_id();
@@ -281,9 +304,10 @@ impl SessionManager {
                 Err(Error::Closed) | Ok(()) => {}
                 Err(error) => return Err(error),
             }
-            let inner = self.lock();
+            let mut inner = self.lock();
             let nothing_to_write = inner.deferred || !inner.persistent || inner.closed || self.options.read_only;
             if nothing_to_write || !inner.journal.is_behind() {
+                inner.tidy(&*self.options.storage, None);
                 return Ok(inner);
             }
         }
@@ -307,20 +331,29 @@ impl SessionManager {
 
 impl Inner {
     /// Puts another session in the place of this one, which is returned.
-    pub(super) fn take(&mut self, opened: Opened) -> Opened {
+    pub(super) fn take(&mut self, opened: Opened) -> Left {
         let Opened { session, journal, deferred, unsupported, moved_aside } = opened;
-        self.closed = false;
-        self.error = None;
-        self.next_artifact = 0;
         self.renumbered += 1;
         self.switched += 1;
-        Opened {
+        let opened = Opened {
             session: std::mem::replace(&mut self.session, session),
             journal: std::mem::replace(&mut self.journal, journal),
             deferred: std::mem::replace(&mut self.deferred, deferred),
             unsupported: std::mem::replace(&mut self.unsupported, unsupported),
             moved_aside: std::mem::replace(&mut self.moved_aside, moved_aside),
+        };
+        Left {
+            opened,
+            closed: std::mem::replace(&mut self.closed, false),
+            next_artifact: std::mem::replace(&mut self.next_artifact, 0),
+            error: self.error.take(),
         }
+    }
+
+    /// The session that was left takes its place again, as it was.
+    pub(super) fn go_back(&mut self, left: Left) {
+        self.take(left.opened);
+        (self.closed, self.next_artifact, self.error) = (left.closed, left.next_artifact, left.error);
     }
 }
 

@@ -100,6 +100,10 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
         Ok(self.present(path)?.is_some())
     }
 
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        self.shared.follow(path)
+    }
+
     fn stat(&self, path: &Path) -> io::Result<FileStat> {
         Ok(self.disk().metadata(path)?.file())
     }
@@ -195,6 +199,10 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
 
     fn unlink(&self, path: &Path) -> io::Result<()> {
         self.disk().remove_file(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.shared.sync_dir(dir)
     }
 
     fn remove_dir_all(&self, dir: &Path) -> io::Result<()> {

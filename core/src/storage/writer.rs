@@ -134,8 +134,14 @@ impl<D: Disk> FileWriter<D> {
         self.state = State::Idle;
         self.path_checked = Instant::now();
         let file = Arc::new(self.shared.disk.create_new(target)?);
-        if !file.try_lock()? {
-            return Err(io::ErrorKind::AlreadyExists.into());
+        match file.try_lock() {
+            Ok(true) => {}
+            Ok(false) => return Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) => {
+                // Where locks fail nobody else has one.
+                let _ = self.shared.disk.remove_file(target);
+                return Err(error);
+            }
         }
         self.state = State::Held;
         self.content = Some(Content::new(Arc::clone(&file), Some(0), false));
@@ -169,7 +175,8 @@ impl<D: Disk> FileWriter<D> {
         write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>,
     ) -> io::Result<Replaced> {
         let shared = Arc::clone(&self.shared);
-        let old = Arc::clone(&self.content.as_ref().ok_or_else(not_begun)?.file);
+        let content = self.content.as_ref().ok_or_else(not_begun)?;
+        let (old, len) = (Arc::clone(&content.file), content.len);
         let id = old.stat()?.id;
         self.check_in_place(id)?;
         sweep(target, &shared);
@@ -180,6 +187,10 @@ impl<D: Disk> FileWriter<D> {
         let stat = temp.file.stat()?.file();
         // Again: writing may have taken long, and renaming over another content would lose it.
         self.check_in_place(id)?;
+        if len.is_some() && len != Some(old.stat()?.len) {
+            self.close_content();
+            return Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, "somebody without the lock wrote to it"));
+        }
         let new = temp.become_target(target)?;
         self.end();
         let synced = shared.sync_dir(parent(target));
