@@ -313,4 +313,10 @@ fn a_captured_state_is_gone_back_to() {
     manager.set_session_file(&second).unwrap();
     manager.restore_state(&state).unwrap();
     assert_eq!(manager.leaf_id(), None);
+    // One whose file is gone is not made anew, empty.
+    let state = manager.capture_state().unwrap();
+    manager.set_session_file(&second).unwrap();
+    std::fs::remove_file(&third).unwrap();
+    assert_eq!(manager.restore_state(&state).unwrap_err().code(), "NotFound");
+    assert_eq!((manager.session_file(), third.exists()), (Some(second), false));
 }

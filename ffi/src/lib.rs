@@ -15,17 +15,31 @@
 
 #[macro_use]
 mod border;
-pub mod blob;
-pub mod discovery;
-pub mod error;
-pub mod history;
 mod input;
-pub mod log;
-pub mod manager;
-pub mod options;
 mod output;
-pub mod records;
-pub mod session;
-pub mod status;
-pub mod string;
+
+// The header has them in this order.
+
 pub mod version;
+
+pub mod status;
+
+pub mod string;
+
+pub mod error;
+
+pub mod options;
+
+pub mod manager;
+
+pub mod session;
+
+pub mod records;
+
+pub mod discovery;
+
+pub mod blob;
+
+pub mod history;
+
+pub mod log;

@@ -1,14 +1,24 @@
 //! The session manager: one session that is being written.
 
-mod append;
-mod artifacts;
-mod branch;
-mod edit;
-mod info;
+// The header has them in this order.
+
 mod make;
+
+mod append;
+
+mod branch;
+
 mod save;
-mod state;
+
+mod info;
+
+mod edit;
+
 mod switch;
+
+mod state;
+
+mod artifacts;
 
 pub use append::*;
 pub use artifacts::*;

@@ -1,9 +1,15 @@
 //! Reading a session: the snapshot of a file, or the view of a manager.
 
-mod context;
-mod entries;
-mod info;
+// The header has them in this order.
+
 mod read;
+
+mod info;
+
+mod entries;
+
+mod context;
+
 mod tree;
 
 pub use context::*;
