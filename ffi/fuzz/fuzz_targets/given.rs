@@ -1,6 +1,6 @@
 //! Handles that are alive, and texts to give.
 
-use libfuzzer_sys::arbitrary::{Result, Unstructured};
+use libfuzzer_sys::arbitrary::{Arbitrary, Result, Unstructured};
 use std::ffi::c_char;
 use std::ptr;
 use xcsh_abi::blob::XcshBlobs;
@@ -33,8 +33,6 @@ impl<T> Slots<T> {
         self.0.pop()
     }
 }
-
-use libfuzzer_sys::arbitrary::Arbitrary;
 
 pub struct World {
     pub options: Slots<XcshOptions>,
