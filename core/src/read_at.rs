@@ -1,7 +1,9 @@
-//! Helpers over [`ReadAt`]: filling a buffer, and a text in memory as a source.
+//! Helpers over [`ReadAt`]: filling a buffer, and sources that are no open file.
 
-use crate::storage::{FileId, FileStat, ReadAt};
+use crate::storage::{FileId, FileStat, ReadAt, SessionStorage};
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Fills `buf` from `offset` on as far as the content goes and returns how many bytes that were.
 pub(crate) fn fill(source: &dyn ReadAt, buf: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -30,5 +32,24 @@ impl ReadAt for TextSource {
 
     fn stat(&self) -> io::Result<FileStat> {
         Ok(FileStat { len: self.0.len() as u64, modified_ns: 0, id: FileId(0, 0) })
+    }
+}
+
+/// A content that is opened for each read and not held in between. Once another content is at the path, this one is
+/// empty.
+pub(crate) struct OnDemand {
+    pub(crate) storage: Arc<dyn SessionStorage>,
+    pub(crate) path: PathBuf,
+    pub(crate) id: FileId,
+}
+
+impl ReadAt for OnDemand {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let reader = self.storage.open_reader(&self.path)?;
+        if reader.stat()?.id == self.id { reader.read_at(buf, offset) } else { Ok(0) }
+    }
+
+    fn stat(&self) -> io::Result<FileStat> {
+        self.storage.stat(&self.path)
     }
 }

@@ -1,10 +1,11 @@
 //! Changes to what is there: the title, and entries that are replaced. Each is a rewrite of the file.
 
-use super::SessionManager;
+use super::{Inner, SessionManager};
 use crate::error::{Error, Result};
 use crate::header::TitleSource;
 use crate::journal::HeaderEdit;
 use crate::time;
+use std::sync::MutexGuard;
 
 impl SessionManager {
     /// Who chose the title.
@@ -35,7 +36,20 @@ impl SessionManager {
     /// entries that it holds. Each line is the JSON of a whole entry. An entry that cannot be read refuses the whole
     /// change (`InvalidJson`, `EntryNotFound`).
     pub fn rewrite_entries(&self, changed: &[(u32, &str)]) -> Result<()> {
-        let mut inner = self.lock();
+        self.rewrite(self.lock(), changed)
+    }
+
+    /// [`SessionManager::rewrite_entries`] for numbers that belong to a [`SessionManager::numbering`]. Returns `false`,
+    /// and nothing has happened, where that is not the numbering any more.
+    pub fn rewrite_entries_of(&self, numbering: u64, changed: &[(u32, &str)]) -> Result<bool> {
+        let inner = self.lock();
+        if inner.renumbered != numbering {
+            return Ok(false);
+        }
+        self.rewrite(inner, changed).map(|()| true)
+    }
+
+    fn rewrite(&self, mut inner: MutexGuard<'_, Inner>, changed: &[(u32, &str)]) -> Result<()> {
         self.check_writable(&inner)?;
         let known = inner.session.len() as u32;
         for (number, line) in changed {

@@ -100,6 +100,12 @@ impl SessionManager {
         self.lock().renumbered
     }
 
+    /// [`SessionManager::read`] together with the [`SessionManager::numbering`] that the numbers in it belong to.
+    pub fn read_numbered<R>(&self, look: impl FnOnce(u64, &Session) -> R) -> R {
+        let inner = self.lock();
+        look(inner.renumbered, &inner.session)
+    }
+
     /// The options the manager was made with.
     pub fn options(&self) -> &ManagerOptions {
         &self.options
@@ -227,8 +233,9 @@ impl SessionManager {
         self.flush()
     }
 
-    /// Flushes and lets go of the file; later writes fail with `Closed`, reading goes on. After an error the session
-    /// stays open, so that closing can be tried again.
+    /// Flushes and lets go of the file; later writes fail with `Closed`. Reading goes on, opening the file when it has
+    /// to, as long as no other file takes its place. After an error the session stays open, so that closing can be
+    /// tried again.
     pub fn close(&self) -> Result<()> {
         let flushed = match self.flush() {
             Err(Error::Closed) => return Ok(()),
@@ -238,6 +245,9 @@ impl SessionManager {
         inner.journal.close();
         // What was appended while the flush waited is in the kernel; it is the appending thread's to flush.
         inner.closed = flushed.is_ok() && !inner.journal.is_behind();
+        if inner.closed {
+            inner.session.content.let_go_of_source(&self.options.storage);
+        }
         flushed
     }
 
