@@ -21,6 +21,12 @@ impl NativeBlobStore {
         NativeBlobStore { blobs: Arc::new(BlobStore::new(Arc::clone(&storage.storage), PathBuf::from(dir))) }
     }
 
+    /// Where a blob with this hash is or would be.
+    #[napi]
+    pub fn path(&self, hash: String) -> Option<String> {
+        BlobRef::from_hex(&hash).map(|blob| self.blobs.path(&blob).to_string_lossy().into_owned())
+    }
+
     /// Gives the hash.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn put(&self, data: Uint8Array) -> AsyncTask<Job<String>> {

@@ -16,13 +16,15 @@ const BATCH: usize = 4 << 20;
 enum Source {
     Manager(Arc<SessionManager>),
     Snapshot(Arc<Session>),
+    Released,
 }
 
 impl Source {
-    fn read<R>(&self, look: impl FnOnce(u64, &Session) -> R) -> R {
+    fn read<R>(&self, look: impl FnOnce(u64, &Session) -> Answer<R>) -> Answer<R> {
         match self {
             Source::Manager(manager) => manager.read_numbered(look),
             Source::Snapshot(session) => look(0, session),
+            Source::Released => Err(Error::Closed),
         }
     }
 }
@@ -39,22 +41,28 @@ impl NativeReader {
     }
 
     fn look<R>(&self, look: impl FnOnce(&Session) -> R) -> napi::Result<R> {
-        guard(|| Ok(self.source.read(|_, session| look(session))))
+        guard(|| self.source.read(|_, session| Ok(look(session))))
     }
 
     fn numbers<I: IntoIterator<Item = u32>>(&self, look: impl FnOnce(&Session) -> I) -> napi::Result<Uint32Array> {
         guard(|| {
-            Ok(self.source.read(|numbering, session| {
+            self.source.read(|numbering, session| {
                 let mut numbers = vec![numbering as u32];
                 numbers.extend(look(session));
-                Uint32Array::new(numbers)
-            }))
+                Ok(Uint32Array::new(numbers))
+            })
         })
     }
 }
 
 #[napi]
 impl NativeReader {
+    /// Lets go of the session.
+    #[napi]
+    pub fn release(&mut self) {
+        self.source = Source::Released;
+    }
+
     /// `[numbering, number of entries]`.
     #[napi]
     pub fn extent(&self) -> napi::Result<Uint32Array> {

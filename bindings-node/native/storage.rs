@@ -1,6 +1,5 @@
 //! The storages, for managers and for callers who use them by themselves.
 
-use crate::border::{Job, promise};
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi::{Env, Status, Task};
 use napi_derive::napi;
@@ -237,12 +236,8 @@ pub(crate) fn bytes(data: &Uint8Array) -> Vec<u8> {
     data.to_vec()
 }
 
-/// Removes a session file and its artifacts.
-#[napi(ts_return_type = "Promise<undefined>")]
-pub fn delete_session_with_artifacts(
-    path: String,
-    storage: napi::bindgen_prelude::ClassInstance<'_, NativeStorage>,
-) -> AsyncTask<Job<()>> {
-    let storage = Arc::clone(&storage.storage);
-    promise(move || xcsh_session::delete_session_with_artifacts(&*storage, &path))
+/// The directory of a session's artifacts.
+#[napi]
+pub fn artifacts_dir(session_file: String) -> String {
+    xcsh_session::artifacts::artifacts_dir(Path::new(&session_file)).to_string_lossy().into_owned()
 }

@@ -1,0 +1,25 @@
+/** The session store of a coding agent. */
+export * from "./types";
+export { BlobStore, type BlobPutResult } from "./blobs";
+export { configure, type Profile, type SessionOptions } from "./config";
+export { SessionError, type SessionErrorCode } from "./errors";
+export { type Logger } from "./log";
+export { SessionManager, SessionManagerState, type ForkResult } from "./manager";
+export { createBranchSummaryMessage, createCompactionSummaryMessage, createCustomMessage } from "./messages";
+export {
+  buildSessionContext,
+  CURRENT_SESSION_VERSION,
+  getLatestCompactionEntry,
+  loadEntriesFromFile,
+  migrateSessionEntries,
+  parseSessionEntries,
+} from "./records";
+export { Session } from "./session";
+export {
+  FileSessionStorage,
+  MemorySessionStorage,
+  type SessionStorage,
+  type SessionStorageStat,
+  type SessionStorageWriter,
+} from "./storage";
+export { type SessionView } from "./view";
