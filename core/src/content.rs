@@ -169,8 +169,11 @@ impl Content {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
-        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, found)) {
-            self.moved_to_file(own, found.offset, found.len as u32, line);
+        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, entry, parent)) {
+            match self.in_memory(own) {
+                Some(whole) if whole.len() as u64 != found.len => self.shortened_in_file(own, line),
+                _ => self.moved_to_file(own, found.offset, found.len as u32, line),
+            }
             return own;
         }
         let number = match self.file_version {
@@ -183,13 +186,13 @@ impl Content {
         number
     }
 
-    /// Whether an entry that is not in the file yet has exactly the bytes that were found there.
-    fn is_same(&self, own: EntryNo, found: &Found) -> bool {
+    /// Whether an entry that is not in the file yet is the one that was found there: written by a call that failed
+    /// all the same, or behind the bytes of a writer that takes no lock. Another writer's entry with the same id
+    /// would also have to have the same parent and the same millisecond.
+    fn is_same(&self, own: EntryNo, found: &FoundEntry, parent: Option<&str>) -> bool {
         let slot = self.index.slot(own);
-        let (Place::Memory(_), 0, Some(source)) = (slot.place, slot.line, &self.source) else { return false };
-        let Some(line) = self.in_memory(own).filter(|line| line.len() as u64 == found.len) else { return false };
-        let mut bytes = vec![0; line.len()];
-        fill(&**source, &mut bytes, found.offset).is_ok_and(|filled| bytes[..filled] == *line)
+        let waits = matches!(slot.place, Place::Memory(_)) && slot.line == 0;
+        waits && (slot.kind, slot.time) == (found.kind, found.time) && self.index.parent_id(own) == parent
     }
 
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
@@ -527,13 +530,13 @@ impl Lines<'_> {
         match slot.place {
             Place::Memory(number) => Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default())),
             Place::File { offset, len } => {
-                let line = self.from_file(offset, len, slot.line)?;
+                let line = self.in_file(offset, len, slot.line)?;
                 if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }
             }
         }
     }
 
-    fn from_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
+    fn in_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
         let end = offset + u64::from(len);
         if offset < self.start || end > self.start + self.window.len() as u64 {
             let known = self.content.end.max(end) - offset;

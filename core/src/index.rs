@@ -172,24 +172,9 @@ impl Index {
         self.find(id).is_some()
     }
 
-    /// Whether a later entry in the file has the same id.
-    pub(crate) fn is_shadowed(&self, entry: EntryNo) -> bool {
-        self.node_entry(self.slot(entry).id).is_some_and(|last| last != entry)
-    }
-
     /// Entries whose `parentId` is this id, in file order.
     pub(crate) fn children(&self, id: &str) -> impl Iterator<Item = EntryNo> {
-        self.child_list(self.find(id).unwrap_or(NONE))
-    }
-
-    /// Entries whose `parentId` leads to this very entry: none where a later entry has the same id.
-    pub(crate) fn children_of(&self, entry: EntryNo) -> impl Iterator<Item = EntryNo> {
-        let node = if self.is_shadowed(entry) { NONE } else { self.slot(entry).id };
-        self.child_list(node)
-    }
-
-    fn child_list(&self, node: NodeNo) -> impl Iterator<Item = EntryNo> {
-        let first = self.nodes.get(node as usize).map_or(NONE, |node| node.first_child);
+        let first = self.find(id).map_or(NONE, |node| self.nodes[node as usize].first_child);
         let known = |entry: EntryNo| (entry != NONE).then_some(entry);
         std::iter::successors(known(first), move |&entry| known(self.slot(entry).next_sibling))
     }
@@ -227,10 +212,6 @@ impl Index {
 
     pub(crate) fn label(&self, id: &str) -> Option<&str> {
         self.labels.get(&self.find(id)?).map(AsRef::as_ref)
-    }
-
-    pub(crate) fn label_of(&self, entry: EntryNo) -> Option<&str> {
-        self.labels.get(&self.slot(entry).id).map(AsRef::as_ref)
     }
 
     /// All labels, by the order in which their targets were first named.

@@ -9,11 +9,13 @@ mod content;
 mod context;
 mod diagnostics;
 pub mod dirs;
-mod discovery;
+pub mod discovery;
 mod entry;
 mod error;
 mod glued;
 mod header;
+#[cfg(feature = "history")]
+pub mod history;
 pub mod ids;
 mod index;
 mod journal;
@@ -36,6 +38,8 @@ pub use diagnostics::{Diagnostics, Finding, MalformedLine};
 pub use entry::{Entry, EntryData};
 pub use error::{Error, Result};
 pub use header::{CURRENT_SESSION_VERSION, Header, TitleSource};
+#[cfg(feature = "history")]
+pub use history::{HistoryEntry, HistoryStorage};
 pub use manager::{
     Compaction, CustomMessage, Forked, ManagerOptions, OnInvalid, PersistError, Profile, SessionManager, SessionState,
     delete_session_with_artifacts,

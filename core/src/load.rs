@@ -200,7 +200,10 @@ pub(crate) fn scan(source: &dyn ReadAt, range: Range<u64>, mut sink: impl FnMut(
             scope.spawn(|| queue.work(|chunk, buffer| scan_chunk(source, &range, chunk, buffer)));
         }
         let _stop = StopOnDrop(&queue);
-        (0..chunks).try_for_each(|chunk| Ok(sink(queue.take(chunk)?)))
+        for chunk in 0..chunks {
+            sink(queue.take(chunk)?);
+        }
+        Ok(())
     })
 }
 

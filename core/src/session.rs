@@ -6,12 +6,12 @@ use crate::context::{self, ContextPlan, Leaf, ModelResolution, PlannedMessage};
 use crate::diagnostics::{self, BlobState, Diagnostics};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::header::Header;
+use crate::header::{Header, Version};
 use crate::index::{EntryNo, NO_TIME};
 use crate::json::Raw;
 use crate::limits;
 use crate::record::EntryKind;
-use crate::storage::{FileSessionStorage, ReadAt, SessionStorage};
+use crate::storage::{FileSessionStorage, SessionStorage};
 use crate::tree::Tree;
 use crate::usage::Usage;
 use std::path::Path;
@@ -114,6 +114,16 @@ impl Session {
         self.content.is_migrating()
     }
 
+    /// The version in the file, as its header spells it: `1` where it names none. [`Session::header`] has the version
+    /// that is shown.
+    pub fn file_version(&self) -> String {
+        match self.content.file_version {
+            Version::V1 => "1".to_owned(),
+            Version::V2 => "2".to_owned(),
+            Version::Current | Version::Unsupported => self.header().version_text(),
+        }
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         self.content.index.len()
@@ -173,6 +183,11 @@ impl Session {
     pub fn time_of(&self, number: u32) -> Option<i64> {
         let known = self.content.index.entries().contains(&number);
         known.then(|| self.content.index.slot(number).time).filter(|&time| time != NO_TIME)
+    }
+
+    /// The type of an entry, by number, without reading the entry.
+    pub fn kind_of(&self, number: u32) -> Option<EntryKind> {
+        self.content.index.entries().contains(&number).then(|| self.content.index.slot(number).kind)
     }
 
     /// The leaf: the last entry in the file that has an id.

@@ -262,6 +262,15 @@ impl Journal {
             let writer = self.writer.as_mut().expect("begin made it");
             let offset = writer.write_line(&self.buffer).map_err(Error::io_at("append to", &content.path))?;
             self.written += 1;
+            if offset != content.end {
+                // Somebody who takes no lock was faster; the entry is found behind what they wrote.
+                let reader = self.writer.as_ref().and_then(|writer| writer.reader());
+                let reader = reader.ok_or_else(|| Error::Closed)?;
+                content.add_tail(reader, offset + self.buffer.len() as u64)?;
+                let index = &content.index;
+                self.pending.retain(|pending| index.slot(pending.entry).line == 0);
+                continue;
+            }
             content.end = offset + self.buffer.len() as u64;
             content.lines += 1;
             content.ends_with_newline = true;

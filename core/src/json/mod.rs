@@ -8,7 +8,6 @@ mod text;
 mod walk;
 
 pub(crate) use edit::{Edits, ObjectEdit};
-pub(crate) use raw::Member;
 pub use raw::Raw;
 pub(crate) use scan::{Key, Scanner, Span};
 pub use scan::{MAX_DEPTH, Malformed, check};

@@ -18,7 +18,7 @@ mod tests;
 mod walk;
 
 pub(crate) use persist::persist_form;
-pub(crate) use refs::{BlobMention, blob_refs, reference_hash, resolve_blobs, resolve_message_blobs};
+pub(crate) use refs::{blob_refs, resolve_blobs, resolve_message_blobs};
 
 use memchr::memmem::Finder;
 use std::ops::RangeInclusive;

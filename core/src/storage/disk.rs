@@ -125,6 +125,22 @@ pub trait DiskFile: Send + Sync + 'static {
     /// each other, in one process or in two. Returns whether the lock is held now.
     fn try_lock(&self) -> io::Result<bool>;
 
-    /// Releases the lock.
+    /// Releases the lock. It may be kept for a moment, for [`DiskFile::resume_lock`].
     fn unlock(&self) -> io::Result<()>;
+
+    /// Goes on with a lock that was kept since the last `unlock`, so that no other handle can have had it: returns
+    /// whether it is held now.
+    fn resume_lock(&self) -> bool {
+        false
+    }
+
+    /// Length and number of names: a part of `stat`, cheaper where the system has a way.
+    fn look(&self) -> io::Result<(u64, u64)> {
+        self.stat().map(|stat| (stat.len, stat.links))
+    }
+
+    /// Where the last append through this handle ended; `None` where that cannot be told.
+    fn appended_to(&self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
 }

@@ -8,7 +8,7 @@ use super::disk::{Access, Disk, DiskFile, DiskStat, Kind};
 use super::shared::{Shared, parent};
 use super::temp::Temp;
 use super::writer::FileWriter;
-use super::{FileInfo, FileStat, ReadAt, RealDisk, SessionStorage, SessionStorageWriter};
+use super::{DirItem, DirItemKind, FileInfo, FileStat, ReadAt, RealDisk, SessionStorage, SessionStorageWriter};
 
 /// Sessions as files on a [`Disk`].
 pub struct DiskSessionStorage<D: Disk = RealDisk> {
@@ -123,6 +123,27 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
         Ok(names.into_iter().filter(|(_, kind)| *kind == Kind::Dir).map(|(path, _)| path).collect())
     }
 
+    fn list_dir(&self, dir: &Path) -> io::Result<Vec<DirItem>> {
+        let entries = match self.disk().read_dir(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut items = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let path = dir.join(&entry.name);
+            let kind = match entry.kind {
+                Kind::Dir => Ok(DirItemKind::Dir),
+                Kind::Other => Ok(DirItemKind::Other),
+                Kind::File | Kind::Link => match self.disk().metadata(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && entry.kind == Kind::File => continue,
+                    stat => stat.map(item_kind),
+                },
+            };
+            items.push(DirItem { path, kind });
+        }
+        Ok(items)
+    }
+
     fn read_text(&self, path: &Path) -> io::Result<Vec<u8>> {
         read_up_to(&self.open(path)?, u64::MAX)
     }
@@ -186,6 +207,14 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
 
     fn open_writer(&self, path: &Path) -> io::Result<Box<dyn SessionStorageWriter>> {
         Ok(Box::new(FileWriter::new(Arc::clone(&self.shared), path.to_path_buf())))
+    }
+}
+
+fn item_kind(stat: DiskStat) -> DirItemKind {
+    match stat.kind {
+        Kind::File => DirItemKind::File { len: stat.len, modified_ns: stat.modified_ns },
+        Kind::Dir => DirItemKind::Dir,
+        Kind::Link | Kind::Other => DirItemKind::Other,
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod disk;
 mod file;
+mod lease;
 mod lock;
 mod memory;
 mod real;
@@ -62,6 +63,32 @@ pub struct FileInfo {
     pub modified_ns: i64,
 }
 
+/// One name in a directory.
+#[derive(Debug)]
+pub struct DirItem {
+    /// The listed directory with the name.
+    pub path: PathBuf,
+    /// What the name stands for, links followed. An error where that could not be found out, also of a link to
+    /// nothing.
+    pub kind: io::Result<DirItemKind>,
+}
+
+/// What a name in a directory stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirItemKind {
+    /// A regular file.
+    File {
+        /// Length in bytes.
+        len: u64,
+        /// Time of the last change, in nanoseconds since 1970-01-01T00:00:00Z.
+        modified_ns: i64,
+    },
+    /// A directory.
+    Dir,
+    /// Something that holds no bytes to read: a pipe, a socket, a device.
+    Other,
+}
+
 /// A content that is open for reading. It stays the same content when another one takes its place at the path.
 pub trait ReadAt: Send + Sync {
     /// Reads up to `buf.len()` bytes from byte `offset` on and returns how many; 0 at or after the end.
@@ -105,6 +132,16 @@ pub trait SessionStorage: Send + Sync {
 
     /// The directories in a directory, links followed, in no particular order. A missing directory has none.
     fn list_dirs(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
+
+    /// Everything in a directory, in no particular order. Unlike with [`SessionStorage::list_files`], what cannot be
+    /// looked at is in the list, with the error, and does not fail it. A missing directory has nothing in it; names
+    /// that go away meanwhile are left out.
+    fn list_dir(&self, dir: &Path) -> io::Result<Vec<DirItem>> {
+        let file =
+            |FileInfo { path, len, modified_ns }| DirItem { path, kind: Ok(DirItemKind::File { len, modified_ns }) };
+        let dirs = self.list_dirs(dir)?.into_iter().map(|path| DirItem { path, kind: Ok(DirItemKind::Dir) });
+        Ok(self.list_files(dir)?.into_iter().map(file).chain(dirs).collect())
+    }
 
     /// The whole content.
     fn read_text(&self, path: &Path) -> io::Result<Vec<u8>>;
@@ -155,7 +192,8 @@ pub struct Replaced {
 /// other writer, of this process or another, changes the content. Writers never hold two locks that others could
 /// wait for, so no two of them wait for each other. Dropping a writer closes it.
 pub trait SessionStorageWriter: Send {
-    /// Takes the lock on the content that is at the path now and says what it is. `None`: there is none, and nothing
+    /// Takes the lock on the content that is at the path now and says what it is (in a burst of appends `modified_ns`
+    /// may be an older one). `None`: there is none, and nothing
     /// is locked. A lock that this writer still holds is released first.
     ///
     /// Errors: `TimedOut` when another writer held the lock for all of `wait` (zero: one attempt); `PermissionDenied`
@@ -170,6 +208,8 @@ pub trait SessionStorageWriter: Send {
 
     /// Appends `bytes` in one write and returns the offset of their first byte. Once it has returned, the bytes
     /// survive the end of this process (P1).
+    ///
+    /// Where a writer that takes no lock added bytes meanwhile, the offset is past the known end by as many.
     ///
     /// Errors: nothing was added: what a failed write stored is cut off again (P4). Where that fails too the next
     /// `begin` shows the longer length, and the torn bytes are at the end of the content.

@@ -1,11 +1,12 @@
 //! The file system of the operating system.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use super::disk::{Access, Disk, DiskEntry, DiskFile, DiskStat, Kind};
+use super::lease::Leased;
 
 /// The file system of the operating system. Elsewhere than on Unix there are no modes, directories are not synced
 /// and a replaced content is told by its time of creation.
@@ -15,7 +16,7 @@ pub struct RealDisk;
 /// An open file of a [`RealDisk`].
 #[derive(Debug)]
 pub struct RealFile {
-    file: File,
+    lock: Arc<Leased>,
     #[cfg(not(unix))]
     position: std::sync::Mutex<()>,
 }
@@ -23,10 +24,14 @@ pub struct RealFile {
 impl RealFile {
     fn new(file: File) -> Self {
         RealFile {
-            file,
+            lock: Leased::new(file),
             #[cfg(not(unix))]
             position: std::sync::Mutex::new(()),
         }
+    }
+
+    fn file(&self) -> &File {
+        &self.lock.file
     }
 }
 
@@ -118,52 +123,52 @@ impl Disk for RealDisk {
 impl DiskFile for RealFile {
     #[cfg(unix)]
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(&self.file, buf, offset)
+        std::os::unix::fs::FileExt::read_at(self.file(), buf, offset)
     }
 
     #[cfg(not(unix))]
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         use std::io::{Read, Seek, SeekFrom};
         let _alone = self.position.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        (&self.file).seek(SeekFrom::Start(offset))?;
-        (&self.file).read(buf)
+        self.file().seek(SeekFrom::Start(offset))?;
+        self.file().read(buf)
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        (&self.file).write(bytes)
+        self.file().write(bytes)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len)
+        self.file().set_len(len)
     }
 
     fn stat(&self) -> io::Result<DiskStat> {
-        self.file.metadata().map(|metadata| stat(&metadata))
+        self.file().metadata().map(|metadata| stat(&metadata))
     }
 
     fn fsync(&self) -> io::Result<()> {
-        self.file.sync_all()
+        self.file().sync_all()
     }
 
     fn copy_access(&self, other: &RealFile) -> io::Result<()> {
-        let theirs = other.file.metadata()?;
+        let theirs = other.file().metadata()?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            let ours = self.file.metadata()?;
+            let ours = self.file().metadata()?;
             if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
                 // Only root may give a file away. Before the mode is set: it clears bits of the mode.
-                let _ = std::os::unix::fs::fchown(&self.file, Some(theirs.uid()), Some(theirs.gid()));
+                let _ = std::os::unix::fs::fchown(self.file(), Some(theirs.uid()), Some(theirs.gid()));
             }
             if ours.mode() == theirs.mode() {
                 return Ok(());
             }
         }
-        self.file.set_permissions(theirs.permissions())
+        self.file().set_permissions(theirs.permissions())
     }
 
     fn try_lock(&self) -> io::Result<bool> {
-        match self.file.try_lock() {
+        match self.lock.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
@@ -176,7 +181,25 @@ impl DiskFile for RealFile {
     }
 
     fn unlock(&self) -> io::Result<()> {
-        self.file.unlock()
+        self.lock.unlock()
+    }
+
+    fn resume_lock(&self) -> bool {
+        self.lock.resume()
+    }
+
+    fn appended_to(&self) -> io::Result<Option<u64>> {
+        // An append leaves the position behind its last byte.
+        self.file().stream_position().map(Some)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn look(&self) -> io::Result<(u64, u64)> {
+        use rustix::fs::{AtFlags, StatxFlags, statx};
+        // Not the times: asking for them makes the kernel take down the next write's with all digits, which costs
+        // more than the write of a short line.
+        let found = statx(self.file(), c"", AtFlags::EMPTY_PATH, StatxFlags::SIZE | StatxFlags::NLINK)?;
+        Ok((found.stx_size, found.stx_nlink.into()))
     }
 }
 

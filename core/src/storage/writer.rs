@@ -44,6 +44,8 @@ enum State {
 
 struct Content<F> {
     file: Arc<F>,
+    /// What `begin` last saw.
+    seen: Option<FileStat>,
     /// Where the next append lands; unknown after a failed one that could not be cut off.
     len: Option<u64>,
     /// Whether a directory sync came after the content got its name.
@@ -52,7 +54,7 @@ struct Content<F> {
 
 impl<F> Content<F> {
     fn new(file: Arc<F>, len: Option<u64>, name_synced: bool) -> Self {
-        Content { file, len, name_synced: Arc::new(AtomicBool::new(name_synced)) }
+        Content { file, seen: None, len, name_synced: Arc::new(AtomicBool::new(name_synced)) }
     }
 }
 
@@ -68,6 +70,23 @@ impl<D: Disk> FileWriter<D> {
             Ok(stat) => Ok(stat.id == id),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The content under the lock that was kept since the last `end`, where it still has a name.
+    fn resume(&mut self) -> Option<FileStat> {
+        let content = self.content.as_mut()?;
+        let seen = content.seen.filter(|_| content.file.resume_lock())?;
+        self.state = State::Held;
+        match content.file.look() {
+            Ok((len, links)) if links > 0 => {
+                content.len = Some(len);
+                Some(FileStat { len, ..seen })
+            }
+            _ => {
+                self.end();
+                None
+            }
         }
     }
 
@@ -99,6 +118,7 @@ impl<D: Disk> FileWriter<D> {
         }
         if let Some(content) = &mut self.content {
             content.len = locked.then_some(stat.len);
+            content.seen = locked.then(|| stat.file());
         }
         Ok(if locked { Attempt::Locked(stat.file()) } else { Attempt::Busy })
     }
@@ -173,7 +193,7 @@ impl<D: Disk> FileWriter<D> {
             return Ok(());
         }
         self.close_content();
-        Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, "another file was put in the session's place"))
+        Err(replaced())
     }
 }
 
@@ -190,6 +210,9 @@ enum Attempt {
 impl<D: Disk> SessionStorageWriter for FileWriter<D> {
     fn begin(&mut self, wait: Duration) -> io::Result<Option<FileStat>> {
         self.end();
+        if let Some(stat) = self.resume() {
+            return Ok(Some(stat));
+        }
         self.shared.clear_debris();
         let mut patience = Patience::new(wait);
         let mut stale = 0;
@@ -243,8 +266,10 @@ impl<D: Disk> SessionStorageWriter for FileWriter<D> {
         };
         match append_all(&*content.file, bytes) {
             Ok(()) => {
-                content.len = Some(start + bytes.len() as u64);
-                Ok(start)
+                let len = bytes.len() as u64;
+                let end = content.file.appended_to().ok().flatten().unwrap_or(start + len);
+                content.len = Some(end);
+                Ok(end - len)
             }
             Err(error) => {
                 content.len = cut_back(&*content.file, start, bytes).ok().map(|()| start);
@@ -309,6 +334,10 @@ impl<D: Disk> Drop for FileWriter<D> {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+fn replaced() -> io::Error {
+    io::Error::new(io::ErrorKind::StaleNetworkFileHandle, "another file was put in the session's place")
 }
 
 fn not_begun() -> io::Error {

@@ -1,6 +1,7 @@
 //! One property each, by hand.
 
-use super::super::{BlobMention, blob_refs, persist_form, reference_hash, resolve_blobs, resolve_message_blobs};
+use super::super::refs::{BlobMention, reference_hash};
+use super::super::{blob_refs, persist_form, resolve_blobs, resolve_message_blobs};
 use super::{Blobs, Limits, base64, full_disk};
 
 const NOTICE: &str = r"\n\n[Session persistence truncated large content]";
