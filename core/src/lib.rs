@@ -12,6 +12,7 @@ pub mod dirs;
 pub mod discovery;
 mod entry;
 mod error;
+pub mod gc;
 mod glued;
 mod header;
 #[cfg(feature = "history")]

@@ -240,3 +240,242 @@ fn only_the_newest_files_are_opened_for_recent_ones() {
     assert_eq!(get_recent_sessions(&storage, Path::new("/d"), 3).unwrap_err().code(), "Io");
     assert_eq!(find_most_recent_session(&storage, Path::new("/d")).unwrap_err().code(), "Io");
 }
+
+fn listed(place: &Place<'_>, cwd: &str) -> Listing {
+    list(place.storage, &place.dirs, Path::new(cwd), None, &ListOptions::default()).unwrap()
+}
+
+fn paths(listing: &Listing) -> Vec<String> {
+    names(listing.sessions.iter().map(|session| &session.path))
+}
+
+const TEXTS: ListOptions = ListOptions { with_texts: true };
+
+#[test]
+fn a_list_shows_what_the_files_hold() {
+    on_both(|place| {
+        let compaction = |more: &str| {
+            format!(
+                r#"{{"type":"compaction","id":"c","parentId":"a","timestamp":"2026-02-16T10:21:00.000Z","summary":"s"{more}}}"#
+            )
+        };
+        let dir = "sessions/--srv-pi--";
+        let path = place.file(
+            format!("{dir}/a.jsonl"),
+            &[
+                &header("A1", "/srv/pi", r#","parentSession":"before""#),
+                &message("developer", "system"),
+                &message("assistant", "early"),
+                &user(" \n"),
+                &user("first\nprompt"),
+                r#"{"type":"message","id":"b","parentId":"a1","message":{"role":"user","content":"plain"}}"#,
+                r#"{"type":"message","message":{"role":"toolResult","content":"not in texts"}}"#,
+                "",
+                &message("assistant", "answer"),
+                r#"{"type":"mess{"type":"message","id":"d","parentId":"b","timestamp":"","message":{"role":"user","content":"glued"}}"#,
+                &message("assistant", "torn")[..80],
+                &compaction(r#","shortSummary":"older""#),
+                &compaction(r#","shortSummary":"short""#),
+                &compaction(""),
+                r#"{"type":"custom","customType":"x","data":{"type":"message"},"id":"e","parentId":"d","timestamp":""}"#,
+            ],
+            7,
+        );
+        place.file(
+            format!("{dir}/b.jsonl"),
+            &[&header("B", "/srv/pi", r#","title":"Titled""#), &compaction(r#","shortSummary":"no""#)],
+            6,
+        );
+        place.file(format!("{dir}/c.jsonl"), &[r#"{"type":"session","id":"C"}"#], 6);
+        place.file(format!("{dir}/d.jsonl"), &[r#"{"type":"session"}"#], 5);
+        place.file(format!("{dir}/e.jsonl"), &[], 5);
+        place.file(format!("{dir}/f.jsonl"), &["torn{", ""], 5);
+        place.file(format!("{dir}/g.jsonl.tmp"), &["x"], 5);
+        for options in [ListOptions::default(), TEXTS] {
+            let listing = list(place.storage, &place.dirs, Path::new("/srv/pi"), None, &options).unwrap();
+            assert_eq!(paths(&listing), ["c.jsonl", "b.jsonl", "a.jsonl"]);
+            let [c, b, a] = &listing.sessions[..] else { unreachable!() };
+            assert_eq!((a.path.as_path(), a.id.as_str(), a.cwd.as_str()), (path.as_path(), "A1", "/srv/pi"));
+            assert_eq!((a.title.as_deref(), a.parent_session_path.as_deref()), (Some("short"), Some("before")));
+            assert_eq!((a.created_ms, a.modified_ns), (1_771_237_230_000, START - 7 * NS));
+            assert_eq!((a.message_count, a.first_message.as_str()), (8, "first\nprompt"));
+            let texts = "early first\nprompt plain answer glued";
+            assert_eq!(a.all_messages_text.as_deref(), options.with_texts.then_some(texts));
+            assert_eq!(a.size, place.storage.stat(&path).unwrap().len);
+            assert_eq!(
+                (b.title.as_deref(), b.message_count, b.first_message.as_str()),
+                (Some("Titled"), 0, "(no messages)")
+            );
+            assert_eq!((c.cwd.as_str(), c.title.as_deref(), c.created_ms), ("", None, START / 1_000_000 - 6000));
+            assert_eq!(names(listing.unreadable.iter().map(|it| &it.path)), ["d.jsonl", "e.jsonl", "f.jsonl"]);
+            assert!(listing.unreadable.iter().all(|it| it.code == "NotASession"));
+        }
+    });
+}
+
+#[test]
+fn a_list_counts_what_opening_finds() {
+    on_both(|place| {
+        let mut text = Vec::new();
+        let spec = xcsh_session_testdata::SessionSpec { entries: 900, ..Default::default() };
+        xcsh_session_testdata::session(&spec, &mut text).unwrap();
+        // As writers leave it that were torn off in the middle of a record, and went on with or without a line end.
+        for n in 1..40 {
+            let line_end = text.iter().skip(n * text.len() / 40).position(|&byte| byte == b'\n').unwrap();
+            let line_end = n * text.len() / 40 + line_end;
+            let line_start = text[..line_end].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
+            let tear = line_start + (line_end - line_start - 3) * n / 40 + 1;
+            text.drain(tear..line_end + n % 2);
+        }
+        let path = place.root.join("sessions/--srv-pi--/s.jsonl");
+        place.storage.ensure_dir(path.parent().unwrap()).unwrap();
+        place.storage.write_text(&path, &text, false).unwrap();
+        let session = xcsh_session::Session::read_from(place.storage, &path, Default::default()).unwrap();
+        let messages =
+            session.entries().filter(|e| e.as_ref().unwrap().kind() == xcsh_session::EntryKind::Message).count();
+        assert!(messages > 500 && !session.diagnostics().unwrap().malformed_lines.is_empty());
+        for options in [ListOptions::default(), TEXTS] {
+            let listing = list_all(place.storage, &place.dirs, &options).unwrap();
+            assert_eq!(listing.sessions[0].message_count, messages as u64);
+        }
+    });
+}
+
+#[test]
+fn lines_longer_than_the_buffer_are_read_in_bounded_memory() {
+    on_both(|place| {
+        let long = |size: usize| user(&format!("start {}", "日\n".repeat(size / 4)));
+        for (n, size) in [100_000, 300_000, 1 << 20, 9 << 20, 20 << 20].into_iter().enumerate() {
+            let lines = [&header("a", "/srv/pi", ""), &long(size), &message("assistant", "end"), &long(size)];
+            place.file(format!("sessions/--srv-pi--/{n}.jsonl"), &lines.map(String::as_str), n as i64);
+        }
+        let listing = listed(place, "/srv/pi");
+        assert_eq!(paths(&listing), ["0.jsonl", "1.jsonl", "2.jsonl", "3.jsonl", "4.jsonl"]);
+        for session in &listing.sessions {
+            assert_eq!(session.message_count, 3, "{:?}", session.path);
+            assert!(session.first_message.starts_with("start 日\n日"), "{:?}", session.path);
+            assert!((64_000..66_000).contains(&session.first_message.len()), "{:?}", session.path);
+        }
+        let listing = list_all(place.storage, &place.dirs, &TEXTS).unwrap();
+        assert!(listing.sessions.iter().all(|s| s.all_messages_text.as_ref().unwrap().contains("日\n end start 日")));
+
+        let torn = &message("user", &"x".repeat(9 << 20))[..9 << 20];
+        place.file("sessions/--srv-pi--/t.jsonl", &[&header("t", "/srv/pi", ""), torn, &user("after")], 0);
+        place.file("sessions/--srv-pi--/u.jsonl", &[&long(9 << 20)], 0);
+        place.file("sessions/--srv-pi--/v.jsonl", &[&"x".repeat(9 << 20)], 0);
+        let listing = listed(place, "/srv/pi");
+        assert_eq!(names([&listing.sessions[0].path]), ["t.jsonl"]);
+        assert_eq!((listing.sessions[0].message_count, listing.sessions[0].first_message.as_str()), (1, "after"));
+        assert_eq!(names(listing.unreadable.iter().map(|it| &it.path)), ["u.jsonl", "v.jsonl"]);
+    });
+}
+
+#[test]
+fn a_list_has_the_sessions_of_one_cwd_in_every_layout() {
+    on_both(|place| {
+        let sorted = |cwd: &str| {
+            let mut names = paths(&listed(place, cwd));
+            names.sort();
+            names
+        };
+        place.session("sessions/--a-b-c--/one.jsonl", "/a/b-c", 1);
+        place.session("sessions/--a-b-c--/two.jsonl", "/a-b/c", 2);
+        place.session("sessions/--a-b-c--/moved.jsonl", "/other", 3);
+        assert_eq!(sorted("/a/b-c"), ["moved.jsonl", "one.jsonl"]);
+        assert_eq!(sorted("/a-b/c"), ["moved.jsonl", "two.jsonl"]);
+        assert_eq!(sorted("/other"), [""; 0]);
+        place.session("sessions/--home-ana-x--/document.jsonl", "/home/ana/x", 1);
+        place.session("sessions/-x/relative.jsonl", "/home/ana/x", 1);
+        place.session("sessions/--tmp-x--/document.jsonl", "/tmp/x", 1);
+        place.session("sessions/-tmp-x/temp.jsonl", "/tmp/x", 1);
+        place.session("sessions/-tmp-x/home.jsonl", "/home/ana/tmp/x", 1);
+        assert_eq!(sorted("/home/ana/x"), ["document.jsonl", "relative.jsonl"]);
+        assert_eq!(sorted("/tmp/x"), ["document.jsonl", "temp.jsonl"]);
+        assert_eq!(sorted("/home/ana/tmp/x"), ["home.jsonl"]);
+        place.session("elsewhere/given.jsonl", "/a/b-c", 1);
+        let given = place.root.join("elsewhere");
+        let listing = list(place.storage, &place.dirs, Path::new("/zzz"), Some(&given), &Default::default()).unwrap();
+        assert_eq!(paths(&listing), ["given.jsonl"]);
+        // Artifact directories beside sessions hold no sessions of the list; stray files in the root are none.
+        place.session("sessions/--a-b-c--/one/sub.jsonl", "/a/b-c", 1);
+        place.session("sessions/stray.jsonl", "/a/b-c", 1);
+        let all = list_all(place.storage, &place.dirs, &Default::default()).unwrap();
+        assert_eq!((all.sessions.len(), all.unreadable.len()), (8, 0));
+        assert_eq!(paths(&all)[7], "moved.jsonl", "newest first");
+    });
+}
+
+#[test]
+fn one_unreadable_file_never_fails_a_list() {
+    let disk = MemoryDisk::new();
+    let storage = DiskSessionStorage::on(disk.clone());
+    let dirs = AgentDirs::at_in("/agent", &Environment::default());
+    let set_modified = |path: &Path, ns: i64| disk.set_modified(path, ns).unwrap();
+    let root = PathBuf::from("/agent");
+    let place = Place { storage: &storage, dirs, root, set_modified: &set_modified };
+    place.session("sessions/--a--/good.jsonl", "/a", 1);
+    let secret = place.session("sessions/--a--/secret.jsonl", "/a", 1);
+    disk.set_mode(&secret, 0).unwrap();
+    disk.symlink(Path::new("nowhere.jsonl"), Path::new("/agent/sessions/--a--/dangling.jsonl")).unwrap();
+    disk.symlink(Path::new("loop.jsonl"), Path::new("/agent/sessions/--a--/loop.jsonl")).unwrap();
+    let of_cwd = listed(&place, "/a");
+    assert_eq!(paths(&of_cwd), ["good.jsonl"]);
+    let reported: Vec<_> = of_cwd.unreadable.iter().map(|it| (names([&it.path]).remove(0), it.code)).collect();
+    let reported: Vec<_> = reported.iter().map(|(name, code)| (name.as_str(), *code)).collect();
+    assert_eq!(reported, [("dangling.jsonl", "NotFound"), ("loop.jsonl", "Io"), ("secret.jsonl", "Io")]);
+    assert!(of_cwd.unreadable[2].reason.contains("/agent/sessions/--a--/secret.jsonl"));
+
+    place.session("sessions/--b--/hidden.jsonl", "/b", 1);
+    disk.set_mode(Path::new("/agent/sessions/--b--"), 0).unwrap();
+    let all = list_all(&storage, &place.dirs, &Default::default()).unwrap();
+    assert_eq!((paths(&all), all.unreadable.len()), (vec!["good.jsonl".to_owned()], 4));
+    assert!(listed(&place, "/b").sessions.is_empty() && listed(&place, "/b").unreadable.len() == 1);
+    disk.set_mode(Path::new("/agent/sessions"), 0).unwrap();
+    assert_eq!(list_all(&storage, &place.dirs, &Default::default()).unwrap_err().code(), "Io");
+    let missing = AgentDirs::at_in("/missing", &Environment::default());
+    assert_eq!(list_all(&storage, &missing, &Default::default()).unwrap(), Listing::default());
+}
+
+#[test]
+fn an_argument_finds_the_session_it_names() {
+    on_both(|place| {
+        let resolve = |arg: &str, cwd: &str| {
+            let found = resolve_resumable_session(place.storage, &place.dirs, arg, Path::new(cwd), None).unwrap();
+            found.map(|it| (names([&it.session.path]).remove(0), names(&it.others), it.global))
+        };
+        let found = |name: &str, others: &[&str], global| {
+            Some((name.to_owned(), others.iter().map(|&other| other.to_owned()).collect(), global))
+        };
+        place.session("sessions/--a--/2026-02-16_AbC1.jsonl", "/a", 10);
+        place.session("sessions/--a--/2026-02-17_abc2.jsonl", "/a", 20);
+        place.session("sessions/--a--/2026-02-18_fff0.jsonl", "/a", 5);
+        place.session("sessions/--b--/2025-01-01_abc3.jsonl", "/b", 1);
+        place.file("sessions/--b--/renamed.jsonl", &[&header("eee9", "/b", "")], 2);
+        place.file("sessions/--b--/abc-invalid.jsonl", &["{}"], 0);
+        assert_eq!(resolve("ABC", "/a"), found("2026-02-16_AbC1.jsonl", &["2026-02-17_abc2.jsonl"], false));
+        assert_eq!(resolve(" abc2 ", "/a"), found("2026-02-17_abc2.jsonl", &[], false));
+        assert_eq!(resolve("2026-02-17", "/a"), found("2026-02-17_abc2.jsonl", &[], false));
+        assert_eq!(resolve("2026-02-18_FFF0.jsonl", "/a"), found("2026-02-18_fff0.jsonl", &[], false));
+        assert_eq!(resolve("abc3", "/a"), found("2025-01-01_abc3.jsonl", &[], true));
+        assert_eq!(resolve("eee", "/a"), found("renamed.jsonl", &[], true), "the id in the header");
+        assert_eq!(resolve("renamed", "/b"), found("renamed.jsonl", &[], false));
+        assert_eq!(
+            resolve("abc", "/zzz"),
+            found("2025-01-01_abc3.jsonl", &["2026-02-16_AbC1.jsonl", "2026-02-17_abc2.jsonl"], true)
+        );
+        assert_eq!(resolve("bc", "/a"), None, "in the middle of an id");
+        for empty in ["", "  "] {
+            let error =
+                resolve_resumable_session(place.storage, &place.dirs, empty, Path::new("/a"), None).unwrap_err();
+            assert_eq!(error.code(), "InvalidArgument");
+        }
+        // Sessions of another cwd that share the directory come with all the others.
+        place.session("sessions/--a-b-c--/x_777.jsonl", "/a-b/c", 1);
+        assert_eq!(resolve("777", "/a/b-c"), found("x_777.jsonl", &[], true));
+        assert_eq!(resolve("777", "/a-b/c"), found("x_777.jsonl", &[], false));
+        let given = place.session("given/y_888.jsonl", "/q", 1);
+        let dir = given.parent();
+        let it = resolve_resumable_session(place.storage, &place.dirs, "888", Path::new("/a"), dir).unwrap().unwrap();
+        assert_eq!((it.session.path, it.session.id.as_str(), it.global), (given.clone(), "888", false));
+    });
+}

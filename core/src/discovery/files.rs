@@ -43,7 +43,7 @@ pub(super) fn newest_first(a: &FileInfo, b: &FileInfo) -> Ordering {
 }
 
 /// `work` on every item, on all cores; the results in the order of the items. Each thread has one `state`.
-pub(super) fn on_all_cores<T: Sync, S, R: Send>(
+pub(crate) fn on_all_cores<T: Sync, S, R: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &T) -> R + Sync,

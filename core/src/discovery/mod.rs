@@ -6,15 +6,22 @@
 mod cut;
 mod files;
 mod head;
+mod list;
 mod name;
+mod quick;
 mod recent;
+mod resolve;
+mod scan;
 mod scope;
 
 use std::path::PathBuf;
 
 use crate::Error;
 
+pub(crate) use files::on_all_cores;
+pub use list::{ListOptions, Listing, SessionInfo, list, list_all};
 pub use recent::{Recent, RecentSessionInfo, find_most_recent_session, get_recent_sessions, most_recent_for_cwd};
+pub use resolve::{Resolved, resolve_resumable_session};
 
 /// Something that was left out of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +36,7 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    fn new(path: PathBuf, error: &Error) -> Self {
+    pub(crate) fn new(path: PathBuf, error: &Error) -> Self {
         Unreadable { path, code: error.code(), reason: error.to_string() }
     }
 }

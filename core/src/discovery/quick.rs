@@ -1,0 +1,82 @@
+//! Telling an entry's type from the beginning of its line, for lines as agents write them.
+//!
+//! A list counts messages; checking every byte for that would take three times as long as reading the files. So a
+//! line whose beginning, end and one look through it show no sign of damage is taken at its word, and every other
+//! line is checked. What writers leave behind when they are torn off is always among the others: a record that ends
+//! early and another one glued to it, NUL bytes, a last line without its line end. Not noticed here, only when the
+//! session is opened: a line that lost nothing but its last bracket, and bytes changed in the middle of a line.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::json::{Raw, Scanner, Span};
+use crate::record::EntryKind;
+
+/// A record has it once. Inside of strings the quotes are escaped, so a second one is that of another record, or of
+/// an object that happens to have such a member.
+static PARENT_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"parentId\":"));
+
+/// The members that every entry begins with, in the order in which they are written.
+const HEAD: [&str; 4] = ["type", "id", "parentId", "timestamp"];
+
+/// The kind of the entry on a line that shows no sign of damage; `None` where the line has to be checked. `line` is
+/// a line without its line end, which must have been there.
+pub(super) fn kind_of(line: &[u8]) -> Option<EntryKind> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if !line.starts_with(b"{\"") || !line.ends_with(b"}") {
+        return None;
+    }
+    let mut scanner = Scanner::new(line, 1);
+    let mut kind = None;
+    for name in HEAD {
+        if !scanner.key().ok()?.is(name) {
+            return None;
+        }
+        let Span { start, end } = scanner.value().ok()?;
+        let value = Raw::new(&line[start..end]);
+        match (name, value.as_str()) {
+            ("type", Some(name)) => kind = Some(EntryKind::of(&name)),
+            ("parentId", None) if value.is_null() => {}
+            (_, None) => return None,
+            (_, Some(_)) => {}
+        }
+        if scanner.peek() != Some(b',') {
+            return None;
+        }
+        scanner.advance();
+    }
+    kind.filter(|_| PARENT_ID.find(&line[scanner.pos()..]).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"say \"parentId\":1"}}"#;
+    const LABEL: &str = r#"{"type":"label","id":"b","parentId":"a","timestamp":"","targetId":"a"}"#;
+
+    #[test]
+    fn lines_as_they_are_written_need_no_check() {
+        assert_eq!(kind_of(MESSAGE.as_bytes()), Some(EntryKind::Message));
+        assert_eq!(kind_of(format!("{MESSAGE}\r").as_bytes()), Some(EntryKind::Message));
+        assert_eq!(kind_of(LABEL.as_bytes()), Some(EntryKind::Label));
+    }
+
+    #[test]
+    fn whatever_a_torn_write_leaves_has_to_be_checked() {
+        for tear in 1..MESSAGE.len() - 1 {
+            let torn = &MESSAGE[..tear];
+            for next in ["", MESSAGE, LABEL, "\0\0\0", &format!("\0\0{LABEL}")] {
+                assert_eq!(kind_of(format!("{torn}{next}").as_bytes()), None, "{torn} then {next:?}");
+            }
+        }
+        assert_eq!(kind_of(format!("{MESSAGE}{LABEL}").as_bytes()), None);
+        assert_eq!(kind_of(format!("\0\0{LABEL}").as_bytes()), None);
+        for odd in
+            [r#"{"id":"b","type":"label","parentId":"a","timestamp":"","targetId":"a"}"#, r#"{"type":"message"}"#]
+        {
+            assert_eq!(kind_of(odd.as_bytes()), None, "{odd}");
+        }
+    }
+}
