@@ -42,11 +42,6 @@ impl CallOptions {
         self.env.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect()
     }
 
-    /// The agent's directories alone.
-    pub(crate) fn dirs(&self) -> AgentDirs {
-        self.resolve(None).dirs
-    }
-
     pub(crate) fn profile(&self) -> Profile {
         let agent = self.agent_profile.unwrap_or_else(|| AGENT_PROFILE.load(Ordering::Relaxed));
         if agent { Profile::Agent } else { Profile::Document }

@@ -2,7 +2,7 @@ import native = require("./native");
 import { call, callAsync, Queue } from "./calls";
 import { callOptions, type SessionOptions } from "./config";
 import { SessionError } from "./errors";
-import { listAllSessions, listSessions, type SessionInfo } from "./discovery";
+import { listAllSessions, listSessions, type Found, type SessionInfo } from "./discovery";
 import { MemorySessionStorage, nativeStorage, type SessionStorage } from "./storage";
 import type { AgentMessage, ImageContent, SessionEntry, TextContent, TitleSource } from "./types";
 import type { BlobPutResult } from "./blobs";
@@ -91,12 +91,12 @@ export class SessionManager extends SessionView {
   }
 
   /** The sessions of a working directory, newest first. */
-  static list(cwd: string, sessionDir?: string, storage?: SessionStorage, options?: SessionOptions): Promise<SessionInfo[]> {
+  static list(cwd: string, sessionDir?: string, storage?: SessionStorage, options?: SessionOptions): Promise<Found<SessionInfo>> {
     return listSessions(cwd, sessionDir, storage, options);
   }
 
   /** The sessions of all working directories, newest first. */
-  static listAll(storage?: SessionStorage, options?: SessionOptions): Promise<SessionInfo[]> {
+  static listAll(storage?: SessionStorage, options?: SessionOptions): Promise<Found<SessionInfo>> {
     return listAllSessions(storage, options);
   }
 
