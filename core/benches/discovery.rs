@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("peak memory: {before} KB before the first list, {after} KB after it");
     }
     drop(listing);
+    let large = dirs.session_dir(Path::new("/srv/large"), Layout::Document);
+    std::fs::create_dir_all(&large)?;
+    let spec = xcsh_session_testdata::SessionSpec { entries: 20_000, ..Default::default() };
+    let mut file = BufWriter::new(File::create(large.join(spec.file_name()))?);
+    let bytes = xcsh_session_testdata::session(&spec, &mut file)?.bytes;
+    drop(file);
+    let before = peak_memory();
+    let messages = list(&storage, &dirs, Path::new("/srv/large"), Some(&large), &ListOptions::default())?.sessions[0]
+        .message_count;
+    if let (Some(before), Some(after)) = (before, peak_memory()) {
+        println!(
+            "one file of {:.0} MB, {messages} messages: {before} KB before, {after} KB after it",
+            bytes as f64 / 1e6
+        );
+    }
+    std::fs::remove_dir_all(&large)?;
 
     // Taken in turns, so that a slow moment of the machine meets all of them.
     let mut times = [const { Vec::new() }; 7];

@@ -69,7 +69,7 @@ pub(crate) struct Content {
     pub(crate) lines: u32,
     pub(crate) ends_with_newline: bool,
     source: Option<Arc<dyn ReadAt>>,
-    memory: Vec<Option<Box<[u8]>>>,
+    memory: Vec<Option<Vec<u8>>>,
     free: Vec<u32>,
     /// Entries below this number have in the file the form of an older version.
     old_form: EntryNo,
@@ -177,7 +177,11 @@ impl Content {
             return own;
         }
         let number = match self.file_version {
-            Version::V1 => self.add_without_links(place, line, time, kind, role),
+            Version::V1 => {
+                let number = self.add_without_links(place, line, time, kind, role);
+                self.index.slot_mut(number).has_links = entry.has_links;
+                number
+            }
             _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
         };
         if let Some((target, label)) = batch.label(entry) {
@@ -308,7 +312,7 @@ impl Content {
     }
 
     fn keep(&mut self, line: Vec<u8>) -> Place {
-        let line = Some(line.into_boxed_slice());
+        let line = Some(line);
         let number = match self.free.pop() {
             Some(number) => {
                 self.memory[number as usize] = line;
@@ -477,6 +481,9 @@ impl Content {
             return line;
         }
         let links = Links { id: self.index.id(entry).unwrap_or_default(), parent: self.index.parent_id(entry) };
+        if !slot.has_links && slot.kind != EntryKind::Compaction && slot.role != Role::Hook {
+            return Cow::Owned(migrate::append_links(&line, &links));
+        }
         let id_of_record = |record: f64| self.index.id(self.entry_of_record(record)?);
         Cow::Owned(migrate::entry(&line, by_index.then_some(&links), id_of_record))
     }

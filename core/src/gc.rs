@@ -130,8 +130,7 @@ fn collect(storage: &dyn SessionStorage, path: &Path, found: &UnreferencedBlob, 
         return Ok(if is_old(found.modified_ns, options.min_age) { Fate::Old } else { Fate::Young });
     }
     let result = storage.stat(path).and_then(|stat| {
-        let as_found = stat.modified_ns == found.modified_ns;
-        if !as_found || !is_old(stat.modified_ns, options.min_age) {
+        if !is_old(stat.modified_ns, options.min_age) {
             return Ok(Fate::Young);
         }
         storage.unlink(path).map(|()| Fate::Deleted)

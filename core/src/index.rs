@@ -38,6 +38,8 @@ pub(crate) struct Slot {
     pub(crate) time: i64,
     pub(crate) kind: EntryKind,
     pub(crate) role: Role,
+    /// The line in the file has members that version 1 did not have.
+    pub(crate) has_links: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -132,7 +134,7 @@ impl Index {
             node.last_child = entry;
         }
         let NewSlot { place, line, time, kind, role, .. } = *new;
-        self.slots.push(Slot { place, id, parent, next_sibling: NONE, line, time, kind, role });
+        self.slots.push(Slot { place, id, parent, next_sibling: NONE, line, time, kind, role, has_links: true });
         entry
     }
 

@@ -34,6 +34,11 @@ mod time;
 mod tree;
 mod usage;
 
+/// The example of the README is compiled and run with the doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 pub use context::{ContextPlan, Leaf, MessageSource, ModelResolution, PlannedMessage};
 pub use diagnostics::{Diagnostics, Finding, MalformedLine};
 pub use entry::{Entry, EntryData};

@@ -63,6 +63,8 @@ pub(crate) struct FoundEntry {
     pub(crate) kind: EntryKind,
     pub(crate) role: Role,
     pub(crate) time: i64,
+    /// Whether the line has members that version 1 did not have: `id` or `parentId`.
+    pub(crate) has_links: bool,
     id: Option<Text>,
     parent: Option<Text>,
     /// Target and text of a label.
@@ -161,6 +163,7 @@ impl Batch {
             kind,
             role: envelope.role,
             time: time.unwrap_or(NO_TIME),
+            has_links: envelope.has_id || envelope.has_parent,
             id: self.intern(envelope.id),
             parent: self.intern(envelope.parent),
             label,

@@ -37,6 +37,23 @@ pub(crate) fn entry<'i>(
     edits.apply(line)
 }
 
+/// [`entry`] for the many entries that only have to be linked: no compaction, not of the old role, and without members
+/// `id` and `parentId`. Nothing of the line has to be looked at but where it ends.
+pub(crate) fn append_links(line: &[u8], links: &Links<'_>) -> Vec<u8> {
+    let brace = memchr::memrchr(b'}', line).unwrap_or(line.len());
+    let mut linked = Vec::with_capacity(line.len() + links.id.len() + links.parent.map_or(4, str::len) + 24);
+    linked.extend_from_slice(&line[..brace]);
+    linked.extend_from_slice(b",\"id\":");
+    json::encode(links.id, &mut linked);
+    linked.extend_from_slice(b",\"parentId\":");
+    match links.parent {
+        Some(parent) => json::encode(parent, &mut linked),
+        None => linked.extend_from_slice(b"null"),
+    }
+    linked.extend_from_slice(&line[brace..]);
+    linked
+}
+
 fn has_type(entry: Raw<'_>, name: &str) -> bool {
     entry.get("type").and_then(Raw::as_str).is_some_and(|kind| kind == name)
 }
@@ -70,6 +87,21 @@ mod tests {
             migrated(r#"{"id":"old","type":"x","parentId":7}"#, Some(&root)),
             r#"{"id":"b","type":"x","parentId":null}"#
         );
+    }
+
+    #[test]
+    fn appending_links_is_what_editing_gives() {
+        let links = Links { id: "b", parent: Some("a") };
+        let root = Links { id: "b", parent: None };
+        for line in [r#"{"type":"x"}"#, " {\"type\" : \"message\",\"message\":{\"content\":\"}\"} }\t\r"] {
+            for links in [&links, &root] {
+                assert_eq!(
+                    append_links(line.as_bytes(), links),
+                    entry(line.as_bytes(), Some(links), |_| None),
+                    "{line}"
+                );
+            }
+        }
     }
 
     #[test]

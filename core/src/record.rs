@@ -84,7 +84,8 @@ pub(crate) struct Envelope<'a> {
     pub(crate) span: Span,
     pub(crate) id: Option<Raw<'a>>,
     pub(crate) parent: Option<Raw<'a>>,
-    /// Whether there is a member `parentId`, null included.
+    /// Whether there are members `id` and `parentId`, whatever they hold.
+    pub(crate) has_id: bool,
     pub(crate) has_parent: bool,
     pub(crate) timestamp: Option<Raw<'a>>,
     pub(crate) role: Role,
@@ -129,6 +130,7 @@ impl<'a> Envelope<'a> {
         Ok(Envelope {
             record,
             span,
+            has_id: found.id.is_some(),
             id: string(found.id),
             has_parent: found.parent.is_some(),
             parent: string(found.parent),

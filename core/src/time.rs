@@ -84,7 +84,20 @@ pub(crate) fn format(millis: i64) -> String {
     let (year, month, day) = civil_from_days(days);
     let (seconds, milli) = (of_day / 1000, of_day % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    if !(0..=9999).contains(&year) {
+        return format!("{year:+07}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z");
+    }
+    // Every append formats a time, and the formatting machinery costs more than the rest of the entry's head.
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    for (end, width, mut number) in
+        [(4, 4, year), (7, 2, month), (10, 2, day), (13, 2, hour), (16, 2, minute), (19, 2, second), (23, 3, milli)]
+    {
+        for digit in text[end - width..end].iter_mut().rev() {
+            *digit += (number % 10) as u8;
+            number /= 10;
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Milliseconds since 1970, now.
@@ -144,9 +157,7 @@ mod tests {
         for day in (-800_000..800_000i64).step_by(37) {
             let millis = day * 86_400_000 + (day * 7919).rem_euclid(86_400_000);
             let text = format(millis);
-            if text.len() == 24 && !text.starts_with('-') {
-                assert_eq!(parse(&text), Some(millis), "{text}");
-            }
+            assert_eq!(parse(&text), Some(millis), "{text}");
         }
     }
 }

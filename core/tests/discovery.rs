@@ -1,4 +1,6 @@
-//! Finding sessions (SPEC section 11), on files and in memory.
+//! Finding sessions (SPEC section 11), on files and in memory. The working directories are spelled as on Unix.
+
+#![cfg(unix)]
 
 mod support;
 
@@ -135,7 +137,6 @@ fn continuing_looks_into_every_directory_of_the_cwd_and_at_the_header() {
 }
 
 #[test]
-#[cfg(unix)]
 fn continuing_follows_links_to_the_cwd() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path().canonicalize().unwrap();

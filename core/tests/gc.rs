@@ -1,4 +1,5 @@
-//! Collecting blobs (SPEC section 9): what is mentioned stays, and in doubt everything does.
+//! Collecting blobs (SPEC section 9): what is mentioned stays, and in doubt everything does. Paths are spelled as on
+//! Unix.
 
 #![cfg(unix)]
 
@@ -7,7 +8,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
@@ -221,17 +222,21 @@ fn whatever_call_fails_no_mentioned_blob_goes() {
                     faulty.failures()
                 ),
             }
-            (3..6u8).for_each(|n| drop(agent.blob(&[n])));
+            for n in 3..6u8 {
+                agent.blob(&[n]);
+            }
         }
     }
     assert_eq!(agent.gc(false).unwrap().deleted, 3);
 }
 
-/// A disk that does something when a path is opened for reading for the first time.
+/// A disk that does something when the first file with sessions was opened.
 struct Meddling {
     disk: MemoryDisk,
-    on_open: std::sync::Mutex<Option<Box<dyn FnOnce(&MemoryDisk) + Send>>>,
+    on_open: Mutex<Option<Meddle>>,
 }
+
+type Meddle = Box<dyn FnOnce(&MemoryDisk, &Path) + Send>;
 
 impl Disk for Meddling {
     type File = <MemoryDisk as Disk>::File;
@@ -241,7 +246,7 @@ impl Disk for Meddling {
         if path.starts_with("/agent/sessions")
             && let Some(meddle) = self.on_open.lock().unwrap().take()
         {
-            meddle(&self.disk);
+            meddle(&self.disk, path);
         }
         file
     }
@@ -274,32 +279,44 @@ impl Disk for Meddling {
     }
 }
 
+impl Agent {
+    /// Looks for blobs while `meddle` changes something as soon as the first file, which it is given, was opened.
+    fn gc_meddled(&self, dry_run: bool, meddle: impl FnOnce(&MemoryDisk, &Path) + Send + 'static) -> GcReport {
+        let on_open = Mutex::new(Some(Box::new(meddle) as Meddle));
+        let storage = DiskSessionStorage::on(Meddling { disk: self.disk.clone(), on_open });
+        gc_blobs(&storage, &self.dirs, &options(dry_run)).unwrap()
+    }
+}
+
 #[test]
 fn a_session_that_moves_during_the_search_is_found() {
+    for over_the_first in [true, false] {
+        let agent = Agent::new();
+        let blobs = ["a", "b"].map(|name| agent.blob(name.as_bytes()));
+        let other = agent.blob(b"other");
+        let paths = ["a", "b"].map(|name| PathBuf::from(format!("/agent/sessions/--{name}--/s.jsonl")));
+        for (path, blob) in paths.iter().zip(&blobs) {
+            agent.file(path, &blob.to_string());
+        }
+        agent.storage.ensure_dir(Path::new("/agent/sessions/--c--")).unwrap();
+        let report = agent.gc_meddled(true, move |disk, opened| {
+            let second = paths.iter().find(|path| *path != opened).unwrap();
+            let target = if over_the_first { opened } else { Path::new("/agent/sessions/--c--/s.jsonl") };
+            disk.rename(second, target).unwrap();
+        });
+        assert_eq!(found(&report), BTreeSet::from([other]), "over the first: {over_the_first}");
+    }
+}
+
+#[test]
+fn a_blob_that_is_put_during_the_search_stays() {
     let agent = Agent::new();
     let blob = agent.blob(b"x");
-    let other = agent.blob(b"y");
-    // Whichever of the two is opened first, the other one is moved: over it, or to where nothing was.
-    for (target, put_again) in [(None, false), (Some("/agent/sessions/--new--/m.jsonl"), false), (None, true)] {
-        let a = agent.file("sessions/--a--/a.jsonl", &format!("{blob}"));
-        let b = agent.file("sessions/--b--/b.jsonl", &format!("{blob}"));
-        agent.storage.ensure_dir(Path::new("/agent/sessions/--new--")).unwrap();
-        let meddle = move |disk: &MemoryDisk| {
-            if put_again {
-                disk.set_modified(&Path::new("/agent/blobs").join(other.hex()), now_ns()).unwrap();
-                return;
-            }
-            disk.rename(&b, Path::new(target.unwrap_or("/agent/sessions/--a--/a.jsonl"))).unwrap();
-            if target.is_some() {
-                disk.remove_file(&a).unwrap();
-            }
-        };
-        let on_open = std::sync::Mutex::new(Some(Box::new(meddle) as _));
-        let storage = DiskSessionStorage::on(Meddling { disk: agent.disk.clone(), on_open });
-        let report = gc_blobs(&storage, &agent.dirs, &options(!put_again)).unwrap();
-        assert_eq!(found(&report), BTreeSet::from([other]));
-        assert_eq!((report.deleted, report.kept_young), (0, u64::from(put_again)), "put while it was searched");
-    }
+    agent.file("sessions/--a--/s.jsonl", "");
+    let path = agent.store().path(&blob);
+    let report = agent.gc_meddled(false, move |disk, _| disk.set_modified(&path, now_ns()).unwrap());
+    assert_eq!((found(&report), report.deleted, report.kept_young), (BTreeSet::from([blob]), 0, 1));
+    assert_eq!(agent.left(), BTreeSet::from([blob]));
 }
 
 #[test]

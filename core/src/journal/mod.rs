@@ -80,6 +80,8 @@ pub(crate) struct Journal {
     known: Option<FileId>,
     pending: VecDeque<Pending>,
     rewrite: bool,
+    /// The file is of an older version, and is to be rewritten together with the next write.
+    migrate_later: bool,
     header_edits: Vec<HeaderEdit>,
     /// Writes so far, and how many of them are known to survive a power loss.
     written: u64,
@@ -97,6 +99,7 @@ impl Journal {
             known: None,
             pending: VecDeque::new(),
             rewrite: false,
+            migrate_later: false,
             header_edits: Vec::new(),
             written: 0,
             synced: 0,
@@ -127,10 +130,15 @@ impl Journal {
         self.rewrite = true;
     }
 
+    /// The file as a whole has to be written as soon as anything else has.
+    pub(crate) fn migrate_later(&mut self) {
+        self.migrate_later = true;
+    }
+
     pub(crate) fn edit_header(&mut self, content: &mut Content, edit: HeaderEdit) {
         edit.apply(content);
         self.header_edits.push(edit);
-        self.rewrite = self.has_file();
+        self.rewrite |= self.has_file();
     }
 
     /// Whether something in memory is not in the file.
@@ -234,7 +242,7 @@ impl Journal {
             }
             Some(_) => {}
         }
-        if self.rewrite {
+        if self.rewrite || (self.migrate_later && !self.pending.is_empty()) {
             self.write_whole(memory.content)
         } else {
             self.prepare(memory.content)?;

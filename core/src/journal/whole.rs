@@ -2,7 +2,7 @@
 
 use super::{Done, Form, Journal};
 use crate::blob::BlobStore;
-use crate::content::{Content, Extra};
+use crate::content::{Content, Extra, Lines};
 use crate::error::{Error, Result};
 use crate::glued::NUL_BYTES;
 use crate::index::{EntryNo, Place};
@@ -104,7 +104,7 @@ impl Journal {
         self.known = Some(id);
         self.pending.clear();
         self.header_edits.clear();
-        self.rewrite = false;
+        (self.rewrite, self.migrate_later) = (false, false);
     }
 }
 
@@ -122,8 +122,16 @@ fn write_all<'f>(
     form: &dyn Fn(EntryNo) -> Option<&'f Form>,
     out: &mut dyn Write,
 ) -> Result<Layout> {
-    let mut writer =
-        Whole { content, blobs, out, run: 0..0, run_line: 0, layout: Layout::default(), buffer: Vec::new() };
+    let mut writer = Whole {
+        content,
+        lines: content.lines(COPY),
+        blobs,
+        out,
+        run: 0..0,
+        run_line: 0,
+        layout: Layout::default(),
+        buffer: Vec::new(),
+    };
     let mut extras = content.extras.iter().peekable();
     for title in &content.titles {
         writer.line(title.line())?;
@@ -147,6 +155,7 @@ fn write_all<'f>(
 
 struct Whole<'a> {
     content: &'a Content,
+    lines: Lines<'a>,
     blobs: &'a BlobStore,
     out: &'a mut dyn Write,
     /// A stretch of the old file that is still to be copied, up to a line's end, and the line it ends with.
@@ -171,7 +180,7 @@ impl Whole<'_> {
 
     fn line(&mut self, line: &[u8]) -> Result<(u64, u32)> {
         self.end_run()?;
-        self.out.write_all(line).and_then(|()| self.out.write_all(b"\n")).map_err(|error| self.io(error))?;
+        write_line(self.out, line).map_err(|error| self.io(error))?;
         Ok(self.place(line.len() as u64))
     }
 
@@ -195,8 +204,11 @@ impl Whole<'_> {
                 (self.place(len.into()), len, false)
             }
             (Place::File { .. }, _) => {
-                let line = self.content.line(entry)?;
-                (self.line(&line)?, line.len() as u32, false)
+                self.end_run()?;
+                let line = self.lines.get(entry)?;
+                let len = line.len() as u32;
+                write_line(self.out, &line).map_err(Error::io_at("write", &self.content.path))?;
+                (self.place(len.into()), len, false)
             }
             (Place::Memory(_), Some(Form::Short(line))) => (self.line(line)?, line.len() as u32, true),
             (Place::Memory(_), form) => {
@@ -244,4 +256,9 @@ impl Whole<'_> {
         }
         self.out.write_all(b"\n").map_err(|error| self.io(error))
     }
+}
+
+fn write_line(out: &mut dyn Write, line: &[u8]) -> io::Result<()> {
+    out.write_all(line)?;
+    out.write_all(b"\n")
 }

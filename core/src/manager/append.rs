@@ -238,7 +238,7 @@ impl SessionManager {
         self.add_checked(Appended::of(entry_type, members, label))
     }
 
-    fn add_checked(&self, appended: Appended) -> Result<String> {
+    fn add_checked(&self, appended: Appended<'_>) -> Result<String> {
         self.add(|inner| {
             if let Some((target, _)) = &appended.label {
                 inner.find(target)?;
@@ -247,7 +247,7 @@ impl SessionManager {
         })
     }
 
-    fn add(&self, make: impl FnOnce(&mut Inner) -> Result<Appended>) -> Result<String> {
+    fn add<'a>(&self, make: impl FnOnce(&mut Inner) -> Result<Appended<'a>>) -> Result<String> {
         let mut inner = self.lock();
         self.check_writable(&inner)?;
         let appended = make(&mut inner)?;
@@ -265,7 +265,7 @@ impl SessionManager {
 }
 
 /// An entry of any type, of the members of a JSON object.
-fn prepare(entry_type: &str, fields: &str) -> Result<Appended> {
+fn prepare<'a>(entry_type: &str, fields: &'a str) -> Result<Appended<'a>> {
     json::check(fields.as_bytes()).map_err(invalid(entry_type))?;
     let object = Raw::new(fields.as_bytes());
     if !object.is_object() {
@@ -298,33 +298,40 @@ fn prepare(entry_type: &str, fields: &str) -> Result<Appended> {
 }
 
 /// An entry that is about to be added: its own fields, as they follow in the line.
-pub(super) struct Appended {
+pub(super) struct Appended<'a> {
     entry_type: Cow<'static, str>,
     kind: EntryKind,
-    /// Members, each with a comma before it.
-    fields: Vec<u8>,
+    /// Members, each with a comma before it; of a message entry the message.
+    fields: Cow<'a, [u8]>,
     role: Role,
     usage: Option<crate::usage::Usage>,
     label: Option<(String, Option<String>)>,
 }
 
-impl Appended {
-    fn of(entry_type: &str, members: Members, label: Option<(String, Option<String>)>) -> Appended {
+impl<'a> Appended<'a> {
+    /// `message` is the JSON of the message.
+    fn message(message: &'a str) -> Result<Appended<'a>> {
+        let (role, usage) = scan_message(message.as_bytes()).map_err(invalid("message"))?;
+        let fields = Cow::Borrowed(message.as_bytes());
+        Ok(Appended {
+            entry_type: Cow::Borrowed("message"),
+            kind: EntryKind::Message,
+            fields,
+            role,
+            usage,
+            label: None,
+        })
+    }
+}
+
+impl Appended<'static> {
+    fn of(entry_type: &str, members: Members, label: Option<(String, Option<String>)>) -> Self {
         let kind = EntryKind::of(entry_type);
         let entry_type = kind.name().map_or_else(|| Cow::Owned(entry_type.to_owned()), Cow::Borrowed);
-        Appended { entry_type, kind, fields: members.0.into_bytes(), role: Role::None, usage: None, label }
+        Appended { entry_type, kind, fields: Cow::Owned(members.0.into_bytes()), role: Role::None, usage: None, label }
     }
 
-    fn message(message: &str) -> Result<Appended> {
-        let (role, usage) = scan_message(message.as_bytes()).map_err(invalid("message"))?;
-        let mut fields = Vec::with_capacity(message.len() + 16);
-        fields.extend_from_slice(b",\"message\":");
-        fields.extend_from_slice(message.as_bytes());
-        let entry_type = Cow::Borrowed("message");
-        Ok(Appended { entry_type, kind: EntryKind::Message, fields, role, usage, label: None })
-    }
-
-    pub(super) fn label(target: &str, label: &str) -> Appended {
+    pub(super) fn label(target: &str, label: &str) -> Self {
         let members = Members::new().string("targetId", target).string("label", label);
         Appended::of("label", members, Some((target.to_owned(), Some(label.to_owned()))))
     }
@@ -332,7 +339,7 @@ impl Appended {
 
 impl Inner {
     /// Adds an entry behind the leaf, in memory only.
-    pub(super) fn push(&mut self, appended: Appended) -> (String, EntryNo) {
+    pub(super) fn push(&mut self, appended: Appended<'_>) -> (String, EntryNo) {
         let index = &self.session.content.index;
         let id = ids::entry_id(|id| index.is_taken(id));
         let parent = self.session.leaf.and_then(|leaf| index.id(leaf)).map(str::to_owned);
@@ -355,7 +362,7 @@ impl Inner {
 }
 
 /// The line: type, base, own fields; `custom` and `custom_message` put the base last, as the agent does.
-fn build_line(appended: &Appended, id: &str, parent: Option<&str>, now: i64) -> Vec<u8> {
+fn build_line(appended: &Appended<'_>, id: &str, parent: Option<&str>, now: i64) -> Vec<u8> {
     let mut line = Vec::with_capacity(appended.fields.len() + 160);
     line.extend_from_slice(b"{\"type\":");
     json::encode(&appended.entry_type, &mut line);
@@ -374,6 +381,9 @@ fn build_line(appended: &Appended, id: &str, parent: Option<&str>, now: i64) -> 
     line.extend_from_slice(b",\"timestamp\":\"");
     line.extend_from_slice(time::format(now).as_bytes());
     line.push(b'"');
+    if appended.kind == EntryKind::Message {
+        line.extend_from_slice(b",\"message\":");
+    }
     if !own_first {
         line.extend_from_slice(fields);
     }

@@ -28,7 +28,7 @@ pub(super) struct Opened {
 impl SessionManager {
     /// A new session in the directory of a working directory. Its file is made with the first assistant message.
     pub fn create(cwd: impl AsRef<Path>, options: ManagerOptions) -> Result<SessionManager> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let manager = SessionManager::shell(options, &cwd, true);
         {
             let mut inner = manager.lock();
@@ -41,7 +41,7 @@ impl SessionManager {
 
     /// A session that is never written.
     pub fn in_memory(cwd: impl AsRef<Path>, options: ManagerOptions) -> SessionManager {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let manager = SessionManager::shell(options, &cwd, false);
         {
             let mut inner = manager.lock();
@@ -61,7 +61,7 @@ impl SessionManager {
 
     /// The session of this terminal's breadcrumb, else the newest of the working directory, else a new one.
     pub fn continue_recent(cwd: impl AsRef<Path>, options: ManagerOptions) -> Result<SessionManager> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let crumb = recorded(&options, &cwd);
         let found = match crumb {
             Some(path) => Some(path),
@@ -83,7 +83,7 @@ impl SessionManager {
         cwd: impl AsRef<Path>,
         options: ManagerOptions,
     ) -> Result<SessionManager> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let source = Session::read_from(&*options.storage, source.as_ref(), ReadOptions::default())?;
         let manager = SessionManager::shell(options, &cwd, true);
         {
@@ -122,12 +122,12 @@ impl SessionManager {
                 inner.take(old);
                 return Err(error);
             }
-        } else if inner.session.is_migrated() {
+        } else if inner.session.is_migrated() && self.options.migrate_at_once {
             inner.journal.need_rewrite();
-            if self.options.migrate_at_once {
-                // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
-                let _ = inner.settle();
-            }
+            // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
+            let _ = inner.settle();
+        } else if inner.session.is_migrated() {
+            inner.journal.migrate_later();
         }
         drop(inner);
         self.leave_breadcrumb();
@@ -322,6 +322,11 @@ impl Inner {
             moved_aside: std::mem::replace(&mut self.moved_aside, moved_aside),
         }
     }
+}
+
+/// A working directory as it stands in headers.
+pub(super) fn absolute(cwd: &Path) -> PathBuf {
+    crate::dirs::normalize(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned()))
 }
 
 fn new_header(id: &str, timestamp: &str, cwd: &Path, parent_session: Option<&str>) -> Header {

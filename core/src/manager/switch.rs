@@ -1,7 +1,7 @@
 //! From one session to another: new ones, forks, branches as sessions of their own, moves.
 
 use super::append::Appended;
-use super::open::{Opened, has_assistant};
+use super::open::{Opened, absolute, has_assistant};
 use super::{SessionManager, new_file};
 use crate::artifacts;
 use crate::content::Content;
@@ -120,7 +120,7 @@ impl SessionManager {
     /// Moves the session to another working directory: file and artifacts go to its directory, the header's cwd
     /// changes. After an error everything is where it was, as far as it can be brought back.
     pub fn move_to(&self, cwd: impl AsRef<Path>) -> Result<()> {
-        let cwd = crate::dirs::normalize(cwd.as_ref());
+        let cwd = absolute(cwd.as_ref());
         let mut inner = self.leave()?;
         self.check_writable(&inner)?;
         if inner.cwd == cwd {
