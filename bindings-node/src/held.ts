@@ -1,5 +1,6 @@
 import native = require("./native");
 import { call } from "./calls";
+import { entryText } from "./json";
 import type { SessionEntry } from "./types";
 
 /** Text of entries that is compared at once, in UTF-16 units. */
@@ -144,7 +145,7 @@ export class HeldEntries {
       const [some, written]: [number[], string[]] = [[], []];
       for (let length = 0; from < held.length && length < BATCH; from++) {
         const [number, entry] = held[from]!;
-        const text = JSON.stringify(entry);
+        const text = entryText(entry);
         some.push(number);
         written.push(text);
         length += text.length;
@@ -156,7 +157,7 @@ export class HeldEntries {
         const line = call(() => this.#reader.lines(numbering, Uint32Array.of(number), 0));
         if (line === null) return undefined;
         // A line can be spelled otherwise than JSON.stringify does it and say the same.
-        if (JSON.stringify(JSON.parse(line)[0]) === text) continue;
+        if (entryText(JSON.parse(line)[0]) === text) continue;
         ids.push(this.#entries.get(number)!.id);
         numbers.push(number);
         texts.push(text);

@@ -11,10 +11,15 @@ import { SessionView } from "./view";
 /** Where a manager was: see {@link SessionManager.captureState}. */
 export class SessionManagerState {
   /** @internal */
-  constructor(
-    readonly state: native.NativeState,
-    readonly entries: SessionEntry[],
-  ) {}
+  readonly state: native.NativeState;
+  /** @internal */
+  readonly entries: SessionEntry[];
+
+  /** @internal */
+  constructor(state: native.NativeState, entries: SessionEntry[]) {
+    this.state = state;
+    this.entries = entries;
+  }
 }
 
 /** The files of a fork. */

@@ -1,4 +1,4 @@
-/** The generated binding. What crosses it: texts, numbers, bytes. @internal */
 import native = require("../binding/index.js");
 
+// The generated binding: texts, numbers and bytes cross it, objects do not.
 export = native;

@@ -9,6 +9,10 @@ import { SessionView } from "./view";
  * changes. A session of an older version reads as if it had been migrated.
  */
 export class Session extends SessionView {
+  private constructor(reader: native.NativeReader) {
+    super(reader);
+  }
+
   /** Reads a session file. Errors: `NotFound`, `NotASession`, `Io`. */
   static async read(path: string, storage?: SessionStorage, options?: SessionOptions): Promise<Session> {
     return new Session(await callAsync(() => native.readSession(path, callOptions(options), nativeStorage(storage))));

@@ -174,6 +174,13 @@ test("deep nesting", async () => {
   assert.equal(depth, 10_000);
   assert.equal(session.buildSessionContext().messages.length, 1);
   session.appendMessage(assistant("after it"));
+  await session.rewriteEntries();
+  session.getEntries()[0].message.edited = [undefined, new Point(1)];
+  session.getEntries()[0].message.left = undefined;
+  await session.rewriteEntries();
+  assert.ok(readFileSync(file, "utf8").includes(`"content":${deep},"edited":[null,{"point":1}]}}\n`));
+  session.getEntries()[0].message.edited = session.getEntries()[0];
+  await assert.rejects(session.rewriteEntries(), TypeError);
   await session.close();
   assert.equal(JSON.stringify(parseSessionEntries(readFileSync(file, "utf8")).map(entry => entry.type)), '["session","message","message"]');
 });
