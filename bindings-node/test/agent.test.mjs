@@ -325,7 +325,15 @@ test("two managers of one file take each other's entries in", async () => {
   assert.notEqual(two.getEntries()[0], objects[0], "an entry that says something else is another object");
   await one.refresh();
   assert.equal(JSON.stringify(one.getEntries()), JSON.stringify(two.getEntries()));
-  await Promise.all([one.close(), two.close()]);
+  // A closed manager holds no file open: it reads the one that is there.
+  await two.close();
+  one.getEntries()[1].message.content[0].text = "changed after the end";
+  await one.rewriteEntries();
+  one.appendMessage(user("appended after the end"));
+  assert.equal(two.getEntries()[1].message.content[0].text, "changed after the end");
+  assert.ok((await two.refresh()).length > 0 || two.getEntries().length === one.getEntries().length);
+  assert.equal(JSON.stringify(one.getEntries()), JSON.stringify(two.getEntries()));
+  await one.close();
 });
 
 test("calls that return promises keep their order", async () => {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { migrateSessionEntries, parseSessionEntries, Session, SessionManager } from "@xcsh/session";
-import { assistant, cases, tempDir, user } from "./support.mjs";
+import { assistant, cases, onBun, tempDir, user } from "./support.mjs";
 
 // A session that has its file.
 function begun() {
@@ -179,8 +179,11 @@ test("deep nesting", async () => {
   session.getEntries()[0].message.left = undefined;
   await session.rewriteEntries();
   assert.ok(readFileSync(file, "utf8").includes(`"content":${deep},"edited":[null,{"point":1}]}}\n`));
-  session.getEntries()[0].message.edited = session.getEntries()[0];
-  await assert.rejects(session.rewriteEntries(), TypeError);
+  if (!onBun) {
+    // Bun's own JSON.stringify takes seconds to see a circle below so many arrays.
+    session.getEntries()[0].message.edited = session.getEntries()[0];
+    await assert.rejects(session.rewriteEntries(), TypeError);
+  }
   await session.close();
   assert.equal(JSON.stringify(parseSessionEntries(readFileSync(file, "utf8")).map(entry => entry.type)), '["session","message","message"]');
 });

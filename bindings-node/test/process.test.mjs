@@ -52,6 +52,7 @@ test("a worker thread and the main thread on two managers of one file", async ()
   }
   await ended;
   await session.refresh();
+  await session.rewriteEntries();
   const written = lines(file).slice(1).map(entry => entry.message.content);
   for (const who of ["main", "worker"]) {
     const told = written.filter(text => typeof text === "string" && text.startsWith(who));

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::index::EntryNo;
 use crate::journal::{Journal, Memory};
 use crate::session::{ReadOptions, Session};
+use crate::storage::SessionStorage;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -91,7 +92,21 @@ impl SessionManager {
 
     /// Looks at the session: everything that [`Session`] answers. No append happens meanwhile.
     pub fn read<R>(&self, look: impl FnOnce(&Session) -> R) -> R {
-        look(&self.lock().session)
+        look(&self.lock_to_read().session)
+    }
+
+    /// A closed session holds no file open, so it can be gone when it is looked at: then the one in its place counts.
+    fn lock_to_read(&self) -> MutexGuard<'_, Inner> {
+        let mut inner = self.lock();
+        if inner.closed {
+            let found = inner.session.content.source().and_then(|source| source.stat().ok());
+            if found.is_some_and(|found| !inner.journal.knows(found.id))
+                && let Err(error) = self.refresh_read_only(&mut inner)
+            {
+                log::debug!("a closed session was replaced: {error}");
+            }
+        }
+        inner
     }
 
     /// Counts up when entries got other numbers: another session was opened in this manager, or the file was replaced
@@ -102,7 +117,7 @@ impl SessionManager {
 
     /// [`SessionManager::read`] together with the [`SessionManager::numbering`] that the numbers in it belong to.
     pub fn read_numbered<R>(&self, look: impl FnOnce(u64, &Session) -> R) -> R {
-        let inner = self.lock();
+        let inner = self.lock_to_read();
         look(inner.renumbered, &inner.session)
     }
 
@@ -182,7 +197,7 @@ impl SessionManager {
             return Ok(Vec::new());
         }
         let (numbering, known) = (inner.renumbered, inner.session.len() as u32);
-        if self.options.read_only || inner.unsupported {
+        if self.options.read_only || inner.unsupported || inner.closed {
             self.refresh_read_only(&mut inner)?;
         } else {
             let (journal, mut memory) = inner.parts();
@@ -234,7 +249,7 @@ impl SessionManager {
     }
 
     /// Flushes and lets go of the file; later writes fail with `Closed`. Reading goes on, opening the file when it has
-    /// to, as long as no other file takes its place. After an error the session stays open, so that closing can be
+    /// to; where another program has replaced it, the new one is read. After an error the session stays open, so that closing can be
     /// tried again.
     pub fn close(&self) -> Result<()> {
         let flushed = match self.flush() {
@@ -245,9 +260,7 @@ impl SessionManager {
         inner.journal.close();
         // What was appended while the flush waited is in the kernel; it is the appending thread's to flush.
         inner.closed = flushed.is_ok() && !inner.journal.is_behind();
-        if inner.closed {
-            inner.session.content.let_go_of_source(&self.options.storage);
-        }
+        inner.let_go_if_closed(&self.options.storage);
         flushed
     }
 
@@ -269,6 +282,12 @@ impl SessionManager {
 impl Inner {
     fn find(&self, id: &str) -> Result<EntryNo> {
         self.session.content.index.by_id(id).ok_or_else(|| Error::EntryNotFound { id: id.to_owned() })
+    }
+
+    fn let_go_if_closed(&mut self, storage: &Arc<dyn SessionStorage>) {
+        if self.closed {
+            self.session.content.let_go_of_source(storage);
+        }
     }
 
     fn parts(&mut self) -> (&mut Journal, Memory<'_>) {

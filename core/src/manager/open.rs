@@ -262,14 +262,21 @@ impl SessionManager {
         let reader = self.options.storage.open_reader(&path).map_err(Error::io_at("open", &path))?;
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
         if inner.journal.knows(stat.id) && stat.len >= inner.session.content.end {
-            return inner.session.content.add_tail(reader, stat.len);
+            inner.session.content.add_tail(reader, stat.len)?;
+            inner.let_go_if_closed(&self.options.storage);
+            return Ok(());
         }
         let leaf = inner.session.leaf_id();
         let session = Session::read_from(&*self.options.storage, &path, self.read_options())?;
+        let found = session.header().id();
+        if found != inner.session.header().id() {
+            return Err(Error::Replaced { path, found });
+        }
         inner.session = session;
         inner.session.leaf = leaf.and_then(|id| inner.session.content.index.by_id(&id)).or(inner.session.leaf);
         inner.journal.set_known(stat.id);
         inner.renumbered += 1;
+        inner.let_go_if_closed(&self.options.storage);
         Ok(())
     }
 
