@@ -12,7 +12,8 @@ use sha2::{Digest, Sha256};
 use crate::storage::{FileStat, ReadAt, SessionStorage};
 use crate::{Error, Result};
 
-const PREFIX: &str = "blob:sha256:";
+/// What a reference to a blob begins with; 64 lower-case hex digits follow.
+pub(crate) const PREFIX: &str = "blob:sha256:";
 const STEP: usize = 256 * 1024;
 
 /// How many contents are remembered as good. Forgetting one costs a comparison.

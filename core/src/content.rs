@@ -2,7 +2,7 @@
 //! line is. Bodies stay in the file (or in memory, while they are not in the file as they are) until they are read.
 
 use crate::error::{Error, Result};
-use crate::header::{Header, TitleRecord, Version};
+use crate::header::{Header, TitleRecord, TitleSource, Version};
 use crate::ids;
 use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Place, Slot};
 use crate::json::{Malformed, Raw};
@@ -10,7 +10,7 @@ use crate::load::{self, Batch, Found, FoundEntry, What};
 use crate::migrate::{self, Links};
 use crate::read_at::{OnDemand, TextSource, fill};
 use crate::record::{EntryKind, Envelope, RecordType, Role};
-use crate::storage::{ReadAt, SessionStorage};
+use crate::storage::{FileStat, ReadAt, SessionStorage};
 use crate::time;
 use crate::usage::Usage;
 use std::borrow::Cow;
@@ -68,9 +68,13 @@ pub(crate) struct Content {
     pub(crate) end: u64,
     pub(crate) lines: u32,
     pub(crate) ends_with_newline: bool,
+    /// The entry that was the last one to be found in the file or written to it.
+    last_in_file: Option<EntryNo>,
     source: Option<Arc<dyn ReadAt>>,
     memory: Vec<Option<Vec<u8>>>,
     free: Vec<u32>,
+    /// For each further header how many entries are before it.
+    headers: Vec<EntryNo>,
     /// Entries below this number have in the file the form of an older version.
     old_form: EntryNo,
     pub(crate) file_version: Version,
@@ -90,9 +94,11 @@ impl Content {
             end: 0,
             lines: 0,
             ends_with_newline: true,
+            last_in_file: None,
             source: None,
             memory: Vec::new(),
             free: Vec::new(),
+            headers: Vec::new(),
             old_form: 0,
             file_version: Version::Current,
         }
@@ -117,20 +123,20 @@ impl Content {
         for found in found {
             let line = self.lines + found.line + 1;
             match &found.what {
-                What::Entry(entry) => {
+                What::Entry(entry) | What::Title(entry, _) => {
                     let number = self.add_found(batch, found, entry, line);
                     if found.recovered {
                         self.recovered.push(number);
                     }
                 }
-                What::Session(_) => self.add_extra(found, line, None),
-                What::Title(_) => {
-                    self.add_titled_later(found, line);
+                What::Session(_) => {
+                    self.headers.push(self.index.len() as EntryNo);
+                    self.add_extra(found, line, None);
                 }
                 What::Malformed(reason) => self.add_extra(found, line, Some(reason)),
             }
         }
-        self.usage += batch.usage;
+        batch.usage.iter().for_each(|&usage| self.usage += usage);
         self.lines += batch.lines;
         self.ends_with_newline = batch.lines == 0 && self.ends_with_newline || batch.ends_with_newline;
     }
@@ -138,10 +144,18 @@ impl Content {
     /// Takes in what stands between the known end of the file and `len`. An entry that is in memory and waits to be
     /// written, and now is found there, was written after all.
     pub(crate) fn add_tail(&mut self, source: Arc<dyn ReadAt>, len: u64) -> Result<()> {
-        let from = self.tail_start();
-        self.source = Some(Arc::clone(&source));
+        let torn = self.torn_line();
+        let from = torn.unwrap_or(self.end);
         let mut batches = Vec::new();
         load::scan(&*source, from..len, |batch| batches.push(batch)).map_err(Error::io_at("read", &self.path))?;
+        self.source = Some(source);
+        if torn.is_some() {
+            self.extras.pop();
+        }
+        if !self.ends_with_newline {
+            // The first line of the tail is the last one that was known.
+            self.lines -= 1;
+        }
         for batch in batches {
             self.add_batch(&batch, &batch.found);
         }
@@ -152,17 +166,66 @@ impl Content {
         Ok(())
     }
 
-    /// Where reading on has to begin. A torn last line may have been completed since: it is looked at again.
-    fn tail_start(&mut self) -> u64 {
-        match self.extras.last() {
-            Some(torn) if !self.ends_with_newline && torn.line == self.lines && torn.after.is_some() => {
-                let start = torn.offset;
-                self.extras.pop();
-                self.lines -= 1;
-                start
-            }
-            _ => self.end,
+    /// Where a torn last line begins. It may have been completed since, so that it is looked at again.
+    fn torn_line(&self) -> Option<u64> {
+        let last = self.extras.last().filter(|_| !self.ends_with_newline);
+        last.filter(|torn| torn.line == self.lines && torn.after.is_some()).map(|torn| torn.offset)
+    }
+
+    /// Whether the file of `len` bytes that the content was read from still begins with what is known of it, as far
+    /// as its last line tells, and reading on at its end is enough. Others may have cut it short and let it grow
+    /// again, or have written it anew in place.
+    pub(crate) fn goes_on_in(&self, source: &dyn ReadAt, len: u64) -> Result<bool> {
+        let on_last_line = self.index.entries().rev().map(|entry| self.index.slot(entry).line);
+        let pieces = on_last_line.skip_while(|&line| line == 0).take_while(|&line| line == self.lines).count()
+            + self.extras.iter().rev().take_while(|extra| extra.line == self.lines).count();
+        if len < self.end || (!self.ends_with_newline && pieces > 1) {
+            return Ok(false);
         }
+        let mut last = [b'\n'];
+        if self.ends_with_newline && self.end > 0 {
+            let filled = fill(source, &mut last, self.end - 1).map_err(Error::io_at("read", &self.path))?;
+            if filled == 0 || last != *b"\n" {
+                return Ok(false);
+            }
+        }
+        self.last_in_file.map_or(Ok(true), |entry| self.is_intact(entry))
+    }
+
+    /// Whether the entry's line is still where it was in the file; true for one in memory.
+    pub(crate) fn is_intact(&self, entry: EntryNo) -> Result<bool> {
+        let slot = *self.index.slot(entry);
+        let Place::File { offset, len } = slot.place else { return Ok(true) };
+        let mut line = vec![0; len as usize];
+        match self.read(&mut line, len as usize, offset, slot.line) {
+            Err(Error::Vanished { .. }) => return Ok(false),
+            read => read?,
+        }
+        let Ok(envelope) = Envelope::of_line(&line) else { return Ok(false) };
+        // Ids of the first version are not in the file.
+        let made = self.file_version == Version::V1 && self.has_old_form(entry);
+        Ok(made || envelope.id.and_then(Raw::as_str).as_deref() == self.index.id(entry))
+    }
+
+    /// Whether the entry is on a last line that has no end yet, and may be a part of something longer.
+    pub(crate) fn is_piece(&self, entry: EntryNo) -> bool {
+        !self.ends_with_newline && self.index.slot(entry).line == self.lines
+    }
+
+    /// Reads a title record that leads the file again. Whether there is another one in its place.
+    pub(crate) fn adopt_title(&mut self) -> Result<bool> {
+        let (Some(title), Some(_)) = (self.titles.first(), &self.source) else { return Ok(false) };
+        let mut line = vec![0; title.line().len() + 1];
+        let len = line.len();
+        if self.read(&mut line, len, 0, 1).is_err() || line.pop() != Some(b'\n') {
+            return Ok(false);
+        }
+        let is_title = Envelope::of_line(&line).is_ok_and(|envelope| envelope.record == RecordType::Title);
+        if !is_title || line == title.line() {
+            return Ok(false);
+        }
+        self.titles[0] = TitleRecord::new(line);
+        Ok(true)
     }
 
     fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32) -> EntryNo {
@@ -184,6 +247,7 @@ impl Content {
             }
             _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
         };
+        self.last_in_file = Some(number);
         if let Some((target, label)) = batch.label(entry) {
             self.index.set_label(target, label);
         }
@@ -209,13 +273,6 @@ impl Content {
     fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {
         let after = Some(self.index.len() as EntryNo);
         self.extras.push(Extra { after, offset: found.offset, len: found.len, line, reason });
-    }
-
-    /// A title record that does not lead the file is an entry of unknown type, without id.
-    fn add_titled_later(&mut self, found: &Found, line: u32) {
-        let place = Place::File { offset: found.offset, len: found.len as u32 };
-        let (kind, role, time) = (EntryKind::Other, Role::None, NO_TIME);
-        self.index.push(&NewSlot { place, id: None, parent: None, line, time, kind, role });
     }
 
     /// Adds an entry whose line is in memory. `line` must be a checked record.
@@ -398,11 +455,13 @@ impl Content {
         let slot = self.index.slot_mut(entry);
         slot.place = Place::File { offset, len };
         slot.line = line;
+        self.last_in_file = Some(entry);
     }
 
     /// The line is in the file in a shortened form; what is whole stays in memory.
     pub(crate) fn shortened_in_file(&mut self, entry: EntryNo, line: u32) {
         self.index.slot_mut(entry).line = line;
+        self.last_in_file = Some(entry);
     }
 
     /// The file that places in the file refer to.
@@ -410,17 +469,12 @@ impl Content {
         self.source.as_ref()
     }
 
-    /// Holds no file open any more: what is read from now on opens it.
-    pub(crate) fn let_go_of_source(&mut self, storage: &Arc<dyn SessionStorage>) {
-        if let Some(source) = self.source.take() {
-            self.source = match source.stat() {
-                Ok(stat) => {
-                    let (storage, path) = (Arc::clone(storage), self.path.clone());
-                    Some(Arc::new(OnDemand { storage, path, id: stat.id }))
-                }
-                Err(_) => Some(source),
-            };
-        }
+    /// Holds no file open any more: what is read from now on opens it. Returns what the file is now.
+    pub(crate) fn let_go_of_source(&mut self, storage: &Arc<dyn SessionStorage>) -> Option<FileStat> {
+        let known = self.source.as_ref()?.stat().ok()?;
+        let (storage, path) = (Arc::clone(storage), self.path.clone());
+        self.source = Some(Arc::new(OnDemand { storage, path, known }));
+        Some(known)
     }
 
     pub(crate) fn set_source(&mut self, source: Option<Arc<dyn ReadAt>>) {
@@ -448,9 +502,15 @@ impl Content {
         self.titles.iter().find_map(TitleRecord::title).or_else(|| self.header.title())
     }
 
+    /// Who chose the title.
+    pub(crate) fn title_source(&self) -> Option<TitleSource> {
+        let record = self.titles.iter().find(|record| record.title().is_some());
+        record.map_or_else(|| self.header.title_source(), TitleRecord::source)
+    }
+
     /// Reads lines one by one; `ahead` bytes are read at once where lines follow each other.
     pub(crate) fn lines(&self, ahead: usize) -> Lines<'_> {
-        Lines { content: self, ahead, window: Vec::new(), start: 0 }
+        Lines { content: self, ahead: ahead as u64, window: Vec::new(), start: 0, behind: 0, credit: 0 }
     }
 
     /// One line, as the current version has it.
@@ -490,18 +550,22 @@ impl Content {
 
     /// The entry that is record number `record` of the file, the header being 0 and further headers counting too.
     fn entry_of_record(&self, record: f64) -> Option<EntryNo> {
-        if record < 1.0 || record.fract() != 0.0 || record > self.index.len() as f64 + self.extras.len() as f64 {
+        if record < 1.0 || record.fract() != 0.0 || record > (self.index.len() + self.headers.len()) as f64 {
             return None;
         }
-        let mut entry = record as u64 - 1;
-        for header in self.extras.iter().filter(|extra| extra.reason.is_none()) {
-            match u64::from(header.after.unwrap_or(0)) {
-                after if after == entry => return None,
-                after if after < entry => entry -= 1,
-                _ => {}
+        let record = record as usize;
+        // Further header number `i` is record number `headers[i] + i + 1`, which rises with `i`.
+        let (mut before, mut behind) = (0, self.headers.len());
+        while before < behind {
+            let middle = (before + behind) / 2;
+            match (self.headers[middle] as usize + middle + 1).cmp(&record) {
+                std::cmp::Ordering::Less => before = middle + 1,
+                std::cmp::Ordering::Equal => return None,
+                std::cmp::Ordering::Greater => behind = middle,
             }
         }
-        (entry < self.index.len() as u64).then_some(entry as EntryNo)
+        let entry = record - 1 - before;
+        (entry < self.index.len()).then_some(entry as EntryNo)
     }
 }
 
@@ -522,11 +586,19 @@ pub(crate) struct NewEntry<'a> {
 }
 
 /// Reads lines, several with one call where they stand close together in the file.
+///
+/// What is read ahead is bounded by what lines in a row have used so far, less the gaps between them, so that no order
+/// of lines makes it read much more than those lines have.
 pub(crate) struct Lines<'a> {
     content: &'a Content,
-    ahead: usize,
+    /// The most that is read ahead.
+    ahead: u64,
     window: Vec<u8>,
+    /// Where the window begins.
     start: u64,
+    /// Where the line that was last asked for ends.
+    behind: u64,
+    credit: u64,
 }
 
 impl Lines<'_> {
@@ -537,21 +609,26 @@ impl Lines<'_> {
         match slot.place {
             Place::Memory(number) => Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default())),
             Place::File { offset, len } => {
-                let line = self.in_file(offset, len, slot.line)?;
+                let line = self.read_line(offset, len, slot.line)?;
                 if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }
             }
         }
     }
 
-    fn in_file(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
+    fn read_line(&mut self, offset: u64, len: u32, line: u32) -> Result<&[u8]> {
         let end = offset + u64::from(len);
+        let gap = offset.checked_sub(self.behind);
+        self.credit = gap.map_or(0, |gap| self.credit.saturating_sub(gap));
         if offset < self.start || end > self.start + self.window.len() as u64 {
-            let known = self.content.end.max(end) - offset;
-            self.window.resize((self.ahead as u64).min(known).max(len.into()) as usize, 0);
+            let rest = self.content.end.saturating_sub(end);
+            let ahead = self.credit.min(self.ahead).min(rest);
+            self.window.resize(len as usize + ahead as usize, 0);
             self.start = offset;
             let read = self.content.read(&mut self.window, len as usize, offset, line);
             read.inspect_err(|_| self.window.clear())?;
         }
+        self.credit = (self.credit + u64::from(len)).min(self.ahead);
+        self.behind = end;
         let at = (offset - self.start) as usize;
         Ok(&self.window[at..at + len as usize])
     }
@@ -579,7 +656,7 @@ impl Loading {
                 What::Malformed(reason) => {
                     self.before.push(Extra { after: None, offset, len, line, reason: Some(reason) });
                 }
-                What::Title(bytes) => self.titles.push(TitleRecord::new(std::mem::take(bytes))),
+                What::Title(_, bytes) => self.titles.push(TitleRecord::new(std::mem::take(bytes))),
                 What::Session(bytes) => match Header::read(std::mem::take(bytes)) {
                     Some(header) => self.begin(path, header),
                     None => self.refuse(line, "the header has no string \"id\""),
@@ -628,5 +705,50 @@ impl Loading {
             }
             (None, None) => Loaded::Blank,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::FileStat;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Counts the bytes that are read.
+    struct Counting(TextSource, AtomicU64);
+
+    impl ReadAt for Counting {
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+            let read = self.0.read_at(buf, offset)?;
+            self.1.fetch_add(read as u64, Ordering::Relaxed);
+            Ok(read)
+        }
+        fn stat(&self) -> std::io::Result<FileStat> {
+            self.0.stat()
+        }
+    }
+
+    #[test]
+    fn reading_ahead_never_reads_much_more_than_there_is() {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#.to_owned() + "\n";
+        let text = header + &"{\"type\":\"x\",\"pad\":\"0123456789\"}\n".repeat(20_000);
+        let len = text.len() as u64;
+        let source = Arc::new(Counting(TextSource(text.into_bytes()), AtomicU64::new(0)));
+        let Ok(Loaded::Session(content)) = Content::load(Path::new(""), source.clone(), len) else { panic!() };
+        let entries = || content.index.entries();
+        let cost = |order: Vec<EntryNo>| {
+            source.1.store(0, Ordering::Relaxed);
+            let mut lines = content.lines(4096);
+            order.into_iter().for_each(|entry| assert!(lines.get(entry).unwrap().starts_with(b"{")));
+            source.1.load(Ordering::Relaxed)
+        };
+        for step in [1, 3, 300] {
+            assert!(cost(entries().step_by(step).collect()) <= 2 * len, "forward by {step}");
+            assert!(cost(entries().rev().step_by(step).collect()) <= 2 * len, "backward by {step}");
+        }
+        let swapped = entries().map(|entry| entry ^ 1).collect();
+        assert!(cost(swapped) <= 4 * len, "back and forth");
+        let ends: Vec<_> = entries().flat_map(|entry| [entry / 2, 19_999 - entry / 2]).collect();
+        assert!(cost(ends) <= 4 * len, "from both ends");
     }
 }

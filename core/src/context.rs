@@ -8,7 +8,7 @@ use crate::header::Fields;
 use crate::index::{EntryNo, NO_TIME};
 use crate::json::{self, Raw};
 use crate::record::{EntryKind, Role};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Which leaf a context is built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,6 +175,7 @@ impl<'a> Planner<'a> {
 
     fn models(&mut self, resolution: ModelResolution) -> Result<()> {
         let mut default_set_at = None;
+        let mut places = HashMap::new();
         for (place, &entry) in self.path.iter().enumerate() {
             if self.kind(entry) != EntryKind::ModelChange {
                 continue;
@@ -187,7 +188,7 @@ impl<'a> Planner<'a> {
             if role == "default" {
                 default_set_at = Some(place);
             }
-            set_model(&mut self.plan.models, role, model.into_owned());
+            set_model(&mut self.plan.models, &mut places, role, model.into_owned());
         }
         let after = match (resolution, default_set_at) {
             (ModelResolution::ModelChange, Some(_)) => return Ok(()),
@@ -202,7 +203,7 @@ impl<'a> Planner<'a> {
             let message = Raw::new(&line).get("message");
             let text = |name| message?.get(name).and_then(Raw::as_str);
             if let (Some(provider), Some(model)) = (text("provider"), text("model")) {
-                set_model(&mut self.plan.models, "default", format!("{provider}/{model}"));
+                set_model(&mut self.plan.models, &mut places, "default", format!("{provider}/{model}"));
                 break;
             }
         }
@@ -264,10 +265,14 @@ pub(crate) fn ttsr_rules(content: &Content, path: &[EntryNo]) -> Result<Vec<Stri
     Ok(rules)
 }
 
-fn set_model(models: &mut Vec<(String, String)>, role: &str, model: String) {
-    match models.iter_mut().find(|(known, _)| known == role) {
-        Some((_, value)) => *value = model,
-        None => models.push((role.to_owned(), model)),
+/// `places` tells where in `models` a role is.
+fn set_model(models: &mut Vec<(String, String)>, places: &mut HashMap<String, usize>, role: &str, model: String) {
+    match places.get(role) {
+        Some(&place) => models[place].1 = model,
+        None => {
+            places.insert(role.to_owned(), models.len());
+            models.push((role.to_owned(), model));
+        }
     }
 }
 

@@ -223,7 +223,7 @@ impl AgentDirs {
         std::iter::once(encode_cwd(cwd)).chain(self.relative_names(cwd))
     }
 
-    /// Home comes before the temporary directory, also where the latter lies within the former: so agents choose.
+    /// In the order of SPEC section 1: home comes before the temporary directory, also where the latter lies within it.
     fn relative_names(&self, cwd: &Path) -> impl Iterator<Item = String> {
         let roots = [(&self.home, ""), (&self.real_home, ""), (&self.temp, "-tmp"), (&self.real_temp, "-tmp")];
         roots.map(|(root, prefix)| relative_name(cwd, root, prefix)).into_iter().flatten()

@@ -18,7 +18,7 @@ pub(crate) const NUL_BYTES: &str = "NUL bytes";
 pub(crate) enum Part<'a> {
     /// A complete record, and whether it was found after the beginning of the line.
     Record { envelope: Envelope<'a>, recovered: bool },
-    /// Bytes that belong to no record. White space around them is left out.
+    /// Bytes that belong to no record. White space around them is left out where there are records too.
     Rest { span: Range<usize>, reason: &'static str },
 }
 
@@ -31,10 +31,12 @@ pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
     let (mut rest, mut at) = (0, 0);
     let mut doomed = HashSet::new();
     let mut after_record = true;
+    let begin = line.iter().position(|&byte| !is_blank_byte(byte)).unwrap_or(line.len());
     while let Some(found) = memchr::memchr(b'{', &line[at..]) {
         let start = at + found;
         at = start + 1;
-        after_record &= is_blank(&line[rest..start]);
+        // Asked again only behind the next record, so that no stretch is looked at twice.
+        after_record = after_record && is_blank(&line[rest..start]);
         if doomed.contains(&start) {
             continue;
         }
@@ -43,7 +45,7 @@ pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
             Ok(envelope) if after_record || is_record(&envelope) => {
                 let end = scanner.pos();
                 push_rest(&mut parts, line, rest..start, first.reason);
-                let recovered = !is_blank(&line[..start]);
+                let recovered = begin < start;
                 parts.push(Part::Record { envelope, recovered });
                 (rest, at, after_record) = (end, end, true);
             }
@@ -53,6 +55,10 @@ pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
         }
     }
     push_rest(&mut parts, line, rest..line.len(), first.reason);
+    // Without any record the line is kept as it is, white space at its ends included.
+    if let [Part::Rest { span, .. }] = &mut parts[..] {
+        *span = 0..line.len();
+    }
     parts
 }
 
@@ -61,7 +67,11 @@ fn is_record(envelope: &Envelope<'_>) -> bool {
 }
 
 fn is_blank(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&byte| byte == 0 || byte.is_ascii_whitespace())
+    bytes.iter().all(|&byte| is_blank_byte(byte))
+}
+
+fn is_blank_byte(byte: u8) -> bool {
+    byte == 0 || byte.is_ascii_whitespace()
 }
 
 fn push_rest<'a>(parts: &mut Vec<Part<'a>>, line: &[u8], span: Range<usize>, reason: &'static str) {
@@ -111,7 +121,8 @@ mod tests {
         );
         assert_eq!(apart(&format!("{bare}junk{bare}")), [format!("={bare}"), format!("-junk{bare}")]);
         assert_eq!(apart(&format!("\0\0{RECORD}")), ["-\0\0".to_owned(), format!("={RECORD}")]);
-        assert_eq!(apart(" \0\0 \0\t"), ["-\0\0 \0"]);
+        assert_eq!(apart(" \0\0 \0\t"), ["- \0\0 \0\t"]);
+        assert_eq!(apart("\tnot json \r"), ["-\tnot json \r"]);
     }
 
     #[test]
@@ -122,9 +133,11 @@ mod tests {
 
     #[test]
     fn deep_and_repeated_openings_cost_linear_time() {
-        for unit in [r#"{"a":"#, r#"{"{":"#, "{", r#"{"a":{},"b":["#, r#"{"":""}"#, r#"["{"#] {
-            let line = unit.repeat(400_000);
-            assert!(!apart(&line).is_empty());
+        for unit in [r#"{"a":"#, r#"{"{":"#, "{", r#"{"a":{},"b":["#, r#"{"":""}"#, r#"["{"#, r#"{"type":""}"#, "{ "] {
+            for before in ["", " "] {
+                let line = before.repeat(400_000) + &unit.repeat(400_000);
+                assert!(!take_apart(line.as_bytes(), Malformed { offset: 0, reason: "none" }).is_empty());
+            }
         }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! [`Session`] reads a file without touching it. See ARCHITECTURE.md in the repository for the map of the code.
 
+#[cfg(test)]
+#[path = "../tests/support/arbitrary.rs"]
+mod arbitrary;
 pub mod artifacts;
 pub mod blob;
 pub mod breadcrumb;
@@ -12,6 +15,9 @@ pub mod dirs;
 pub mod discovery;
 mod entry;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod gc;
 mod glued;
 mod header;
@@ -25,6 +31,9 @@ mod limits;
 mod load;
 mod manager;
 mod migrate;
+#[cfg(test)]
+#[path = "../tests/support/plain.rs"]
+mod plain;
 mod read_at;
 mod record;
 mod records;

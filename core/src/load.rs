@@ -17,8 +17,14 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex};
 
-/// Bytes of a chunk.
-const CHUNK: u64 = 1 << 20;
+/// Bytes of a chunk: it and what is found in it stay in a core's own cache. More than a byte order mark has, so that
+/// the first line begins in the first chunk.
+const CHUNK: u64 = 256 << 10;
+
+/// Starting threads costs more than a file this small gains.
+const SMALL: u64 = 1 << 20;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A line longer than this is malformed: its length would not fit the index.
 const MAX_LINE: usize = u32::MAX as usize;
@@ -29,8 +35,8 @@ pub(crate) struct Batch {
     pub(crate) found: Vec<Found>,
     /// Ids and label texts that `found` points into.
     text: String,
-    /// Sums over the entries found.
-    pub(crate) usage: Usage,
+    /// Of the entries found, one by one: the sum of fractions depends on the order, and must not on the chunks.
+    pub(crate) usage: Vec<Usage>,
     /// Lines that began here.
     pub(crate) lines: u32,
     /// Whether the last line ends with `\n`.
@@ -38,7 +44,7 @@ pub(crate) struct Batch {
 }
 
 /// A stretch of `Batch::text`.
-type Text = Range<u32>;
+type Text = Range<usize>;
 
 /// A record, or bytes that are none.
 pub(crate) struct Found {
@@ -53,9 +59,10 @@ pub(crate) struct Found {
 
 pub(crate) enum What {
     Entry(FoundEntry),
-    /// A record of type `session` or `title`, with its bytes.
+    /// A record of type `session`, with its bytes.
     Session(Vec<u8>),
-    Title(Vec<u8>),
+    /// A record of type `title`, with its bytes: an entry, where it does not lead the file.
+    Title(FoundEntry, Vec<u8>),
     Malformed(&'static str),
 }
 
@@ -74,13 +81,13 @@ pub(crate) struct FoundEntry {
 impl Batch {
     fn intern(&mut self, raw: Option<Raw<'_>>) -> Option<Text> {
         let text = raw?.as_str()?;
-        let start = self.text.len() as u32;
+        let start = self.text.len();
         self.text.push_str(&text);
-        Some(start..self.text.len() as u32)
+        Some(start..self.text.len())
     }
 
     fn text(&self, text: &Option<Text>) -> Option<&str> {
-        text.clone().map(|text| &self.text[text.start as usize..text.end as usize])
+        text.clone().map(|text| &self.text[text])
     }
 
     pub(crate) fn id(&self, entry: &FoundEntry) -> Option<&str> {
@@ -143,7 +150,7 @@ impl Batch {
         let bytes = || line[span.clone()].to_vec();
         let what = match envelope.record {
             RecordType::Session => What::Session(bytes()),
-            RecordType::Title => What::Title(bytes()),
+            RecordType::Title => What::Title(self.entry(EntryKind::Other, envelope), bytes()),
             RecordType::Entry(kind) => What::Entry(self.entry(kind, envelope)),
         };
         let (offset, len) = (offset + span.start as u64, span.len() as u64);
@@ -151,9 +158,7 @@ impl Batch {
     }
 
     fn entry(&mut self, kind: EntryKind, envelope: &Envelope<'_>) -> FoundEntry {
-        if let Some(usage) = envelope.usage {
-            self.usage += usage;
-        }
+        self.usage.extend(envelope.usage);
         let label = match kind {
             EntryKind::Label => self.intern(envelope.target).map(|target| (target, self.intern(envelope.label))),
             _ => None,
@@ -174,12 +179,10 @@ impl Batch {
 /// What a text held in memory holds; the whole of it.
 pub(crate) fn scan_text(text: &[u8]) -> Batch {
     let mut batch = Batch::default();
-    let mut at = 0;
+    let mut at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     while at < text.len() {
         let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
-        let line = &text[at..end];
-        let skip = if at == 0 && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        batch.line(&line[skip..], (at + skip) as u64);
+        batch.line(&text[at..end], at as u64);
         batch.ends_with_newline = end < text.len();
         at = end + 1;
     }
@@ -187,26 +190,30 @@ pub(crate) fn scan_text(text: &[u8]) -> Batch {
 }
 
 /// Streams what stands in `range` of a file, which must begin at the beginning of a line, in order into `sink`.
-pub(crate) fn scan(source: &dyn ReadAt, range: Range<u64>, mut sink: impl FnMut(Batch)) -> io::Result<()> {
-    let chunks = (range.end - range.start).div_ceil(CHUNK);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8).min(chunks as usize);
+pub(crate) fn scan(source: &dyn ReadAt, range: Range<u64>, sink: impl FnMut(Batch)) -> io::Result<()> {
+    let threads = match range.end - range.start {
+        ..SMALL => 1,
+        _ => std::thread::available_parallelism().map_or(1, usize::from).min(8),
+    };
+    scan_with(&Chunks { source, range, size: CHUNK }, threads, sink)
+}
+
+fn scan_with(of: &Chunks<'_>, threads: usize, mut sink: impl FnMut(Batch)) -> io::Result<()> {
+    let chunks = (of.range.end - of.range.start).div_ceil(of.size);
+    let threads = threads.min(chunks as usize);
     if threads <= 1 {
         let mut buffer = Vec::new();
-        for chunk in 0..chunks {
-            sink(scan_chunk(source, &range, chunk, &mut buffer)?);
-        }
-        return Ok(());
+        return (0..chunks).try_for_each(|chunk| of.scan(chunk, &mut buffer).map(&mut sink));
     }
-    let queue = Queue { state: Mutex::default(), changed: Condvar::new(), chunks, window: 2 * threads as u64 };
+    // Wide enough that one thread that has to wait for its turn on a busy machine does not hold up the others.
+    let window = 16 * threads as u64;
+    let queue = Queue { state: Mutex::default(), changed: Condvar::new(), chunks, window };
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| queue.work(|chunk, buffer| scan_chunk(source, &range, chunk, buffer)));
+            scope.spawn(|| queue.work(|chunk, buffer| of.scan(chunk, buffer)));
         }
         let _stop = StopOnDrop(&queue);
-        for chunk in 0..chunks {
-            sink(queue.take(chunk)?);
-        }
-        Ok(())
+        (0..chunks).try_for_each(|chunk| queue.take(chunk).map(&mut sink))
     })
 }
 
@@ -269,59 +276,68 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Scans the lines that begin in one chunk.
-fn scan_chunk(source: &dyn ReadAt, range: &Range<u64>, chunk: u64, buffer: &mut Vec<u8>) -> io::Result<Batch> {
-    let start = range.start + chunk * CHUNK;
-    let end = (start + CHUNK).min(range.end);
-    // The byte before the chunk tells whether a line begins with it.
-    let from = if chunk == 0 { start } else { start - 1 };
-    buffer.resize((end - from) as usize, 0);
-    let filled = fill(source, buffer, from)?;
-    buffer.truncate(filled);
-    let mut batch = Batch::default();
-    let first = match chunk {
-        0 if start == 0 && buffer.starts_with(b"\xef\xbb\xbf") => 3,
-        0 => 0,
-        _ => match memchr::memchr(b'\n', buffer) {
-            Some(end) => end + 1,
-            None => return Ok(batch),
-        },
-    };
-    let mut at = first;
-    while at < buffer.len() {
-        let line_end = match memchr::memchr(b'\n', &buffer[at..]) {
-            Some(end) => at + end,
-            None => read_on(source, range.end, buffer, from)?,
-        };
-        batch.ends_with_newline = line_end < buffer.len();
-        batch.line(&buffer[at..line_end], from + at as u64);
-        at = line_end + 1;
-    }
-    // One long line must not keep its buffer for the rest of the file.
-    buffer.truncate(CHUNK as usize + 1);
-    buffer.shrink_to(2 * CHUNK as usize);
-    Ok(batch)
+/// A stretch of a file, cut at fixed offsets.
+struct Chunks<'a> {
+    source: &'a dyn ReadAt,
+    range: Range<u64>,
+    size: u64,
 }
 
-/// Reads on until the last line in `buffer`, which begins at offset `from` of the file, is complete; returns where
-/// the line ends: at a `\n`, or at the end of the buffer where the file ends.
-fn read_on(source: &dyn ReadAt, file_end: u64, buffer: &mut Vec<u8>, from: u64) -> io::Result<usize> {
-    let mut step = CHUNK / 16;
-    loop {
-        let have = buffer.len();
-        let at = from + have as u64;
-        let want = step.min(file_end.saturating_sub(at)) as usize;
-        buffer.resize(have + want, 0);
-        let filled = fill(source, &mut buffer[have..], at)?;
-        buffer.truncate(have + filled);
-        if let Some(end) = memchr::memchr(b'\n', &buffer[have..]) {
-            buffer.truncate(have + end + 1);
-            return Ok(have + end);
+impl Chunks<'_> {
+    /// Scans the lines that begin in one chunk.
+    fn scan(&self, chunk: u64, buffer: &mut Vec<u8>) -> io::Result<Batch> {
+        let start = self.range.start + chunk * self.size;
+        let end = (start + self.size).min(self.range.end);
+        // The byte before the chunk tells whether a line begins with it.
+        let from = if chunk == 0 { start } else { start - 1 };
+        buffer.resize((end - from) as usize, 0);
+        let filled = fill(self.source, buffer, from)?;
+        buffer.truncate(filled);
+        let mut batch = Batch::default();
+        let first = match chunk {
+            0 if start == 0 && buffer.starts_with(BYTE_ORDER_MARK) => BYTE_ORDER_MARK.len(),
+            0 => 0,
+            _ => match memchr::memchr(b'\n', buffer) {
+                Some(end) => end + 1,
+                None => return Ok(batch),
+            },
+        };
+        let mut at = first;
+        while at < buffer.len() {
+            let line_end = match memchr::memchr(b'\n', &buffer[at..]) {
+                Some(end) => at + end,
+                None => self.read_on(buffer, from)?,
+            };
+            batch.ends_with_newline = line_end < buffer.len();
+            batch.line(&buffer[at..line_end], from + at as u64);
+            at = line_end + 1;
         }
-        if filled < want || want == 0 {
-            return Ok(buffer.len());
+        // One long line must not keep its buffer for the rest of the file.
+        buffer.truncate(self.size as usize + 1);
+        buffer.shrink_to(2 * self.size as usize);
+        Ok(batch)
+    }
+
+    /// Reads on until the last line in `buffer`, which begins at offset `from` of the file, is complete; returns where
+    /// the line ends: at a `\n`, or at the end of the buffer where the file ends.
+    fn read_on(&self, buffer: &mut Vec<u8>, from: u64) -> io::Result<usize> {
+        let mut step = self.size.div_ceil(8);
+        loop {
+            let have = buffer.len();
+            let at = from + have as u64;
+            let want = step.min(self.range.end.saturating_sub(at)) as usize;
+            buffer.resize(have + want, 0);
+            let filled = fill(self.source, &mut buffer[have..], at)?;
+            buffer.truncate(have + filled);
+            if let Some(end) = memchr::memchr(b'\n', &buffer[have..]) {
+                buffer.truncate(have + end + 1);
+                return Ok(have + end);
+            }
+            if filled < want || want == 0 {
+                return Ok(buffer.len());
+            }
+            step = (step * 2).min(256 * self.size);
         }
-        step = (step * 2).min(64 * CHUNK);
     }
 }
 
@@ -330,30 +346,86 @@ mod tests {
     use super::*;
     use crate::read_at::TextSource;
     use crate::storage::FileStat;
+    use proptest::prelude::*;
 
-    /// Offsets, lengths, lines and kinds of everything found, lines counted through.
-    fn summary(batches: Vec<Batch>) -> Vec<(u64, u64, u32, &'static str)> {
-        let mut line = 0;
-        let mut all = Vec::new();
+    /// Everything that is known of a file, lines counted through.
+    fn summary(batches: Vec<Batch>) -> (Vec<String>, Vec<Usage>, u32, bool) {
+        let (mut line, mut all, mut usage, mut whole) = (0, Vec::new(), Vec::new(), true);
         for batch in batches {
-            for found in &batch.found {
-                let kind = match &found.what {
-                    What::Entry(_) => "entry",
-                    What::Session(_) => "session",
-                    What::Title(_) => "title",
-                    What::Malformed(reason) => reason,
+            for Found { offset, len, line: of_batch, recovered, what } in &batch.found {
+                let entry = |entry: &FoundEntry| {
+                    let FoundEntry { kind, role, time, .. } = *entry;
+                    let (id, parent, label) = (batch.id(entry), batch.parent(entry), batch.label(entry));
+                    format!("{kind:?} {role:?} {time} {id:?} {parent:?} {label:?}")
                 };
-                all.push((found.offset, found.len, line + found.line, kind));
+                let what = match what {
+                    What::Entry(found) => entry(found),
+                    What::Session(bytes) => format!("session {}", bytes.escape_ascii()),
+                    What::Title(found, bytes) => format!("title {} {}", entry(found), bytes.escape_ascii()),
+                    What::Malformed(reason) => format!("malformed {reason}"),
+                };
+                all.push(format!("{offset}+{len} line {} {recovered} {what}", line + of_batch));
             }
             line += batch.lines;
+            usage.extend(batch.usage);
+            whole = if batch.lines == 0 { whole } else { batch.ends_with_newline };
         }
-        all
+        (all, usage, line, whole)
     }
 
-    fn chunked(text: &[u8]) -> Vec<(u64, u64, u32, &'static str)> {
+    fn chunked(text: &[u8], size: u64, threads: usize) -> (Vec<String>, Vec<Usage>, u32, bool) {
         let mut batches = Vec::new();
-        scan(&TextSource(text.to_vec()), 0..text.len() as u64, |batch| batches.push(batch)).unwrap();
+        let source = TextSource(text.to_vec());
+        let chunks = Chunks { source: &source, range: 0..text.len() as u64, size };
+        scan_with(&chunks, threads, |batch| batches.push(batch)).unwrap();
         summary(batches)
+    }
+
+    fn one_pass(text: &[u8]) -> (Vec<String>, Vec<Usage>, u32, bool) {
+        summary(vec![scan_text(text)])
+    }
+
+    /// Stretches of lines, sound and not, with and without their ends.
+    fn stretch() -> impl Strategy<Value = Vec<u8>> {
+        let entry = (any::<u8>(), any::<u8>(), 0..300usize).prop_map(|(id, parent, pad)| {
+            let pad = "p\u{e9}\\n".repeat(pad / 4);
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:00.{id:03}Z","message":{{"role":"assistant","usage":{{"input":{id},"cost":{{"total":0.{parent}}}}},"pad":"{pad}"}}}}"#
+            )
+            .into_bytes()
+        });
+        let label = r#"{"type":"label","id":"l","targetId":"7","label":"x"}"#;
+        let fixed = prop::sample::select(vec![
+            b"\n".to_vec(),
+            b"\n".to_vec(),
+            b"\r\n".to_vec(),
+            b"\n\n".to_vec(),
+            b" \t\n".to_vec(),
+            b"\0\0\0".to_vec(),
+            BYTE_ORDER_MARK.to_vec(),
+            b"\xff".to_vec(),
+            b"{\"type\":\"mess".to_vec(),
+            b"}".to_vec(),
+            "\u{2028}\u{85}".into(),
+            br#"{"type":"session","id":"s","version":3}"#.to_vec(),
+            br#"{"type":"title","title":"t","id":"t","parentId":"9"}"#.to_vec(),
+            br#"{"type":"x"}"#.to_vec(),
+            label.into(),
+        ]);
+        prop_oneof![3 => entry, 3 => fixed, 1 => prop::collection::vec(any::<u8>(), 0..20)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(600))]
+        #[test]
+        fn chunks_and_threads_find_what_one_pass_finds(
+            stretches in prop::collection::vec(stretch(), 0..40),
+            size in prop_oneof![4..40u64, 40..3000u64],
+            threads in 1..5usize,
+        ) {
+            let text = stretches.concat();
+            prop_assert_eq!(chunked(&text, size, threads), one_pass(&text));
+        }
     }
 
     #[test]
@@ -367,7 +439,7 @@ mod tests {
             text.extend(b"\n \r\ntorn{\n");
             text.extend((0..9000).flat_map(|i| entry(i % 700)));
             text.extend(b"{\"type\":\"last\"}");
-            assert_eq!(chunked(&text), summary(vec![scan_text(&text)]), "shift {shift}");
+            assert!(chunked(&text, CHUNK, 4) == one_pass(&text), "shift {shift}");
         }
     }
 

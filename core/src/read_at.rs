@@ -35,18 +35,21 @@ impl ReadAt for TextSource {
     }
 }
 
-/// A content that is opened for each read and not held in between. Once another content is at the path, this one is
-/// empty.
+/// A content that is opened for each read and not held in between. Once something else is at the path, this one is
+/// empty; more behind what was there is not something else.
 pub(crate) struct OnDemand {
     pub(crate) storage: Arc<dyn SessionStorage>,
     pub(crate) path: PathBuf,
-    pub(crate) id: FileId,
+    pub(crate) known: FileStat,
 }
 
 impl ReadAt for OnDemand {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let reader = self.storage.open_reader(&self.path)?;
-        if reader.stat()?.id == self.id { reader.read_at(buf, offset) } else { Ok(0) }
+        let found = reader.stat()?;
+        // Nobody holds the file, so its identity alone can be that of a later one.
+        let same = found == self.known || (found.id == self.known.id && found.len > self.known.len);
+        if same { reader.read_at(buf, offset) } else { Ok(0) }
     }
 
     fn stat(&self) -> io::Result<FileStat> {

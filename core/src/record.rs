@@ -240,3 +240,52 @@ impl Message {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{arbitrary, fuzzing, json, plain};
+    use proptest::prelude::*;
+
+    /// Fails where the scan and a plain parse do not say the same of a line.
+    fn agree(line: &[u8]) -> Result<(), TestCaseError> {
+        let shown = || line.escape_ascii().to_string();
+        prop_assert_eq!(json::check(line).is_ok(), plain::is_json(line), "{}", shown());
+        let found = fuzzing::envelope(line).ok();
+        let seen = plain::seen(line).map(|seen| fuzzing::Envelope {
+            kind: (!matches!(&*seen.kind, "session" | "title")).then(|| EntryKind::of(&seen.kind)),
+            id: seen.id,
+            parent: seen.parent,
+            has_parent: seen.has_parent,
+            timestamp: seen.timestamp,
+            role: seen.role,
+            usage: seen.usage,
+            target: seen.target,
+            label: seen.label,
+        });
+        prop_assert_eq!(found, seen, "{}", shown());
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+        #[test]
+        fn the_scan_says_what_a_plain_parse_says_of_records(record in arbitrary::record()) {
+            prop_assert!(json::check(record.as_bytes()).is_ok(), "{}", record);
+            agree(record.as_bytes())?;
+        }
+
+        #[test]
+        fn the_scan_says_what_a_plain_parse_says_of_damaged_records(line in arbitrary::mutated(arbitrary::record())) {
+            agree(&line)?;
+        }
+
+        #[test]
+        fn the_scan_says_what_a_plain_parse_says_of_any_bytes(
+            bytes in prop::collection::vec(any::<u8>(), 0..80), text in r#"[\[\]{},:"a1 \\u\n-]{0,16}"#,
+        ) {
+            agree(&bytes)?;
+            agree(text.as_bytes())?;
+        }
+    }
+}

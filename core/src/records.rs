@@ -36,10 +36,10 @@ pub fn parse_session_entries(text: &[u8]) -> Vec<String> {
                 Some(_) => records.push(record()),
                 None => return Vec::new(),
             },
-            What::Title(_) if records.is_empty() => {}
+            What::Title(..) if records.is_empty() => {}
             What::Malformed(_) | What::Session(_) => {}
-            What::Entry(_) | What::Title(_) if records.is_empty() => return Vec::new(),
-            What::Entry(_) | What::Title(_) => records.push(record()),
+            What::Entry(_) | What::Title(..) if records.is_empty() => return Vec::new(),
+            What::Entry(_) | What::Title(..) => records.push(record()),
         }
     }
     records

@@ -90,13 +90,25 @@ fn first_prompt_of(content: &Content) -> Result<Option<String>> {
 
 /// The text of a user message; `None` where it is of another role or has no text.
 pub(super) fn prompt_of(message: Raw<'_>) -> Option<String> {
-    let role = message.get("role").and_then(Raw::as_str)?;
-    (role == "user").then(|| message_text(message)).filter(|text| !text.trim().is_empty())
+    let (mut role, mut content) = (None, None);
+    for member in message.members() {
+        match () {
+            () if member.key.is("role") => role = Some(member.value),
+            () if member.key.is("content") => content = Some(member.value),
+            () => {}
+        }
+    }
+    let is_user = role.and_then(Raw::as_str).is_some_and(|role| role == "user");
+    content.filter(|_| is_user).map(content_text).filter(|text| !text.trim().is_empty())
 }
 
-/// The text of a message: its content where that is a string, else its text blocks with spaces between.
+/// The text of a message.
 pub(super) fn message_text(message: Raw<'_>) -> String {
-    let Some(content) = message.get("content") else { return String::new() };
+    message.get("content").map(content_text).unwrap_or_default()
+}
+
+/// The content itself where that is a string, else its text blocks with spaces between.
+fn content_text(content: Raw<'_>) -> String {
     if let Some(text) = content.as_str() {
         return text.into_owned();
     }

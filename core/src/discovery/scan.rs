@@ -108,12 +108,17 @@ impl Scan {
         start
     }
 
-    /// Takes a line that its line end was found for. Once all that is left to do is counting, most need no check.
+    /// Takes a line that its line end was found for. Where texts are not asked for most need no check.
     fn ended_line(&mut self, line: &[u8]) {
-        let counting = !self.with_texts && self.found.first_message.is_some();
-        match if counting { quick::kind_of(line) } else { None } {
+        let unchecked = !self.with_texts && self.header.is_some();
+        match if unchecked { quick::kind_of(line) } else { None } {
             None | Some(EntryKind::Compaction) => return self.line(line),
-            Some(EntryKind::Message) => self.found.messages += 1,
+            Some(EntryKind::Message) => {
+                self.found.messages += 1;
+                if self.found.first_message.is_none() {
+                    self.found.first_message = Raw::new(line).get("message").and_then(prompt_of).map(bounded);
+                }
+            }
             Some(_) => {}
         }
         self.lines += 1;

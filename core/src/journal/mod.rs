@@ -53,6 +53,9 @@ pub(crate) enum HeaderEdit {
 impl HeaderEdit {
     pub(crate) fn apply(&self, content: &mut Content) {
         match self {
+            // A user may have given a title meanwhile.
+            HeaderEdit::Title { source: TitleSource::Auto, .. }
+                if content.title_source() == Some(TitleSource::User) => {}
             HeaderEdit::Title { title, source, now } => {
                 content.header.edit(&[("title", Some(title)), ("titleSource", Some(source.name()))]);
                 for record in &mut content.titles {
@@ -78,10 +81,13 @@ pub(crate) struct Journal {
     writer: Option<Box<dyn SessionStorageWriter>>,
     /// The content at the path as it was last seen, up to `Content::end`.
     known: Option<FileId>,
+    has_file: bool,
     pending: VecDeque<Pending>,
     rewrite: bool,
     /// The file is of an older version, and is to be rewritten together with the next write.
     migrate_later: bool,
+    /// Entries whose lines in memory are to replace those in the file.
+    changed: Vec<EntryNo>,
     header_edits: Vec<HeaderEdit>,
     /// Writes so far, and how many of them are known to survive a power loss.
     written: u64,
@@ -97,9 +103,11 @@ impl Journal {
             blobs,
             writer: None,
             known: None,
+            has_file: false,
             pending: VecDeque::new(),
             rewrite: false,
             migrate_later: false,
+            changed: Vec::new(),
             header_edits: Vec::new(),
             written: 0,
             synced: 0,
@@ -110,6 +118,7 @@ impl Journal {
     /// The file holds what was loaded from this content.
     pub(crate) fn set_known(&mut self, id: FileId) {
         self.known = Some(id);
+        self.has_file = true;
     }
 
     pub(crate) fn knows(&self, id: FileId) -> bool {
@@ -118,7 +127,7 @@ impl Journal {
 
     /// Whether the session's file has been seen or made.
     pub(crate) fn has_file(&self) -> bool {
-        self.known.is_some()
+        self.has_file
     }
 
     pub(crate) fn add(&mut self, entry: EntryNo) {
@@ -135,10 +144,21 @@ impl Journal {
         self.migrate_later = true;
     }
 
+    /// Entries got other lines, in memory.
+    pub(crate) fn change(&mut self, entries: impl IntoIterator<Item = EntryNo>) {
+        for entry in entries {
+            if let Ok(at) = self.pending.binary_search_by_key(&entry, |pending| pending.entry) {
+                self.pending[at].form = Form::Unknown;
+            }
+            self.changed.push(entry);
+        }
+        self.rewrite = true;
+    }
+
     pub(crate) fn edit_header(&mut self, content: &mut Content, edit: HeaderEdit) {
         edit.apply(content);
         self.header_edits.push(edit);
-        self.rewrite |= self.has_file();
+        self.rewrite |= self.has_file;
     }
 
     /// Whether something in memory is not in the file.
@@ -172,6 +192,31 @@ impl Journal {
         };
         self.writer().end();
         seen
+    }
+
+    /// Takes in what others wrote and keeps the lock until [`Journal::release`], so that nobody writes meanwhile.
+    pub(crate) fn hold(&mut self, memory: &mut Memory<'_>, wait: Duration) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let taken_in = match self.begin(memory.content, wait)? {
+                Some(stat) if self.is_news(memory.content, &stat) => self.take_in(memory, stat),
+                _ => Ok(Done::Yes),
+            };
+            match taken_in {
+                Ok(Done::Yes) => return Ok(()),
+                Ok(Done::Disturbed) => {}
+                Err(error) => {
+                    self.writer().end();
+                    return Err(error);
+                }
+            }
+        }
+        Err(self.io("lock", memory.content)(io::Error::other("others keep replacing the file")))
+    }
+
+    pub(crate) fn release(&mut self) {
+        if let Some(writer) = &mut self.writer {
+            writer.end();
+        }
     }
 
     /// What has to run, without any lock held, to make everything written so far durable; `None` where it is.
@@ -232,22 +277,40 @@ impl Journal {
     }
 
     fn write(&mut self, memory: &mut Memory<'_>, found: Option<FileStat>) -> Result<Done> {
-        match found {
-            None if self.known.is_none() => return self.create(memory.content),
-            None => return self.write_whole(memory.content),
-            Some(stat) if self.is_news(memory.content, &stat) => {
-                if let Done::Disturbed = self.take_in(memory, stat)? {
-                    return Ok(Done::Disturbed);
+        let stat = match found {
+            None => {
+                if let Some(dir) = memory.content.path.parent() {
+                    self.storage.ensure_dir(dir).map_err(Error::io_at("create", dir))?;
                 }
+                return if self.has_file { self.write_whole(memory.content) } else { self.create(memory.content) };
             }
-            Some(_) => {}
+            Some(stat) => stat,
+        };
+        if self.is_news(memory.content, &stat)
+            && let Done::Disturbed = self.take_in(memory, stat)?
+        {
+            return Ok(Done::Disturbed);
         }
-        if self.rewrite || (self.migrate_later && !self.pending.is_empty()) {
-            self.write_whole(memory.content)
-        } else {
-            self.prepare(memory.content)?;
-            self.append(memory.content).map(|()| Done::Yes)
+        self.prepare(memory.content)?;
+        if !self.rewrite && (self.pending.is_empty() || !self.migrate_later) {
+            return self.append(memory.content).map(|()| Done::Yes);
         }
+        self.adopt_title(memory.content)?;
+        let appendable = !self.is_news(memory.content, &stat) && !memory.content.is_migrating();
+        let done = self.write_whole(memory.content);
+        if done.is_err() && appendable {
+            // What can be written is: a process that ends before the rewrite works out loses no entry.
+            let _ = self.append(memory.content);
+        }
+        done
+    }
+
+    /// Relatives of the agent overwrite a title record in place, which leaves no other trace.
+    fn adopt_title(&mut self, content: &mut Content) -> Result<()> {
+        if content.adopt_title()? {
+            self.header_edits.iter().for_each(|edit| edit.apply(content));
+        }
+        Ok(())
     }
 
     /// One write for each pending entry. A line that another writer left torn is ended first.
@@ -273,7 +336,7 @@ impl Journal {
             if offset != content.end {
                 // Somebody who takes no lock was faster; the entry is found behind what they wrote.
                 let reader = self.writer.as_ref().and_then(|writer| writer.reader());
-                let reader = reader.ok_or_else(|| Error::Closed)?;
+                let reader = reader.ok_or(Error::Closed)?;
                 content.add_tail(reader, offset + self.buffer.len() as u64)?;
                 let index = &content.index;
                 self.pending.retain(|pending| index.slot(pending.entry).line == 0);

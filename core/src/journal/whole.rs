@@ -28,9 +28,6 @@ struct Layout {
 impl Journal {
     /// Makes the session's file, everything held in it.
     pub(super) fn create(&mut self, content: &mut Content) -> Result<Done> {
-        if let Some(dir) = content.path.parent() {
-            self.storage.ensure_dir(dir).map_err(Error::io_at("create", dir))?;
-        }
         if content.source().is_some() {
             // Bodies that are in another file are copied in constant memory.
             return self.write_whole(content);
@@ -70,7 +67,7 @@ impl Journal {
                 self.settle(content, layout, replaced.stat.id);
                 replaced.synced.map(|()| Done::Yes).map_err(self.io("make durable", content))
             }
-            (Err(error), _) if error.kind() == io::ErrorKind::StaleNetworkFileHandle => Ok(Done::Disturbed),
+            (Err(error), _) if is_disturbed(&error) => Ok(Done::Disturbed),
             (Err(error), _) => Err(self.io("rewrite", content)(error)),
             (Ok(_), None) => Err(self.io("rewrite", content)(io::Error::other("the storage wrote nothing"))),
         }
@@ -101,11 +98,17 @@ impl Journal {
         content.migrated();
         (content.end, content.lines, content.ends_with_newline) = (layout.end, layout.lines, true);
         content.set_source(self.writer.as_ref().and_then(|writer| writer.reader()));
-        self.known = Some(id);
+        self.set_known(id);
         self.pending.clear();
+        self.changed.clear();
         self.header_edits.clear();
         (self.rewrite, self.migrate_later) = (false, false);
     }
+}
+
+/// Another content is at the path now.
+fn is_disturbed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StaleNetworkFileHandle | io::ErrorKind::AlreadyExists)
 }
 
 fn form_of(pending: &std::collections::VecDeque<super::Pending>, entry: EntryNo) -> Option<&Form> {

@@ -3,7 +3,7 @@
 //! Invariants: no recursion, so no depth can overflow the stack; every byte is looked at once; what the check
 //! accepts is exactly what a full parser accepts, but for the bound on depth.
 
-use super::block::{BLOCK, masks};
+use super::block::{BLOCK, ahead, masks};
 use std::ops::Range;
 
 /// Levels of arrays and objects that a value may have (SPEC section 4 asks for 10,000). A line nested deeper is
@@ -253,8 +253,14 @@ impl<'a> Scanner<'a> {
     pub(crate) fn string(&mut self) -> Result<Span, Malformed> {
         let start = self.pos;
         self.pos += 1;
+        self.plain_block();
+        if self.peek() != Some(b'"') {
+            let ahead = ahead(self.text, self.pos);
+            self.pos = ahead.pos;
+            self.non_ascii |= ahead.high;
+        }
         loop {
-            self.plain();
+            while !self.plain_block() {}
             match self.peek() {
                 Some(b'"') => {
                     self.pos += 1;
@@ -267,21 +273,27 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over characters that stand for themselves.
+    /// Steps over characters that stand for themselves, a block at most. Whether it came to one that does not, or to
+    /// the end.
     #[inline(always)]
-    fn plain(&mut self) {
-        while let Some(block) = self.text.get(self.pos..self.pos + BLOCK) {
-            let found = masks(block.try_into().expect("BLOCK bytes"));
-            if found.stop == 0 {
-                self.non_ascii |= found.high != 0;
-                self.pos += BLOCK;
-            } else {
-                let plain = found.stop.trailing_zeros();
-                self.non_ascii |= found.high & ((1 << plain) - 1) != 0;
-                self.pos += plain as usize;
-                return;
-            }
+    fn plain_block(&mut self) -> bool {
+        let Some(block) = self.text.get(self.pos..self.pos + BLOCK) else {
+            self.plain_tail();
+            return true;
+        };
+        let found = masks(block.try_into().expect("BLOCK bytes"));
+        if found.stop == 0 {
+            self.non_ascii |= found.high != 0;
+            self.pos += BLOCK;
+            return false;
         }
+        let plain = found.stop.trailing_zeros();
+        self.non_ascii |= found.high & ((1 << plain) - 1) != 0;
+        self.pos += plain as usize;
+        true
+    }
+
+    fn plain_tail(&mut self) {
         while let Some(byte) = self.peek() {
             if byte == b'"' || byte == b'\\' || byte < 0x20 {
                 return;

@@ -28,8 +28,7 @@ use std::sync::LazyLock;
 pub(crate) const MAX_PERSIST_CHARS: usize = 500_000;
 /// Characters from which the base64 text of an image block is moved out of the line.
 pub(crate) const MIN_IMAGE_CHARS: usize = 1_024;
-/// What a reference to a blob begins with; 64 lower-case hex digits follow.
-pub(crate) const BLOB_PREFIX: &str = "blob:sha256:";
+use crate::blob::PREFIX as BLOB_PREFIX;
 
 /// The bounds, small ones in tests.
 #[derive(Clone, Copy)]
@@ -39,6 +38,15 @@ struct Limits {
 }
 
 const LIMITS: Limits = Limits { max_chars: MAX_PERSIST_CHARS, min_image: MIN_IMAGE_CHARS };
+
+/// `persist_form` with bounds that a fuzzer's inputs reach; a reference to a blob is no longer than they allow.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn persist_small(
+    line: &[u8],
+    put_blob: &mut dyn FnMut(&[u8]) -> crate::Result<String>,
+) -> crate::Result<Option<Vec<u8>>> {
+    persist::persist_within(line, Limits { max_chars: 100, min_image: 8 }, put_blob)
+}
 
 fn has(line: &[u8], finder: &Finder<'_>) -> bool {
     finder.find(line).is_some()

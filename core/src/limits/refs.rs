@@ -2,6 +2,7 @@
 
 use super::walk::{Place, Visitor, walk};
 use super::{BLOB_PREFIX, has, has_escaped_ascii};
+use crate::blob::BlobRef;
 use crate::json::{Edits, Span, decode, encode};
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -17,9 +18,7 @@ pub(crate) struct BlobMention {
 
 /// The hash that a reference names: 64 lower-case hex digits and nothing else, since it becomes a file name.
 pub(crate) fn reference_hash(reference: &str) -> Option<&str> {
-    let hash = reference.strip_prefix(BLOB_PREFIX)?;
-    let digits = hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (hash.len() == 64 && digits).then_some(hash)
+    BlobRef::parse(reference).and_then(|_| reference.strip_prefix(BLOB_PREFIX))
 }
 
 /// The entry's line with images and image URLs put back in the place of their references; `None` where nothing is to

@@ -5,52 +5,49 @@ use crate::error::{Error, Result};
 use crate::header::TitleSource;
 use crate::journal::HeaderEdit;
 use crate::time;
-use std::sync::MutexGuard;
 
 impl SessionManager {
     /// Who chose the title.
     pub fn title_source(&self) -> Option<TitleSource> {
-        self.read(|session| {
-            let record = session.content.titles.iter().find(|record| record.title().is_some());
-            record.map_or_else(|| session.header().title_source(), |record| record.source())
-        })
+        self.read(|session| session.content.title_source())
     }
 
     /// Sets the title (SPEC section 8): control characters and runs of white space become one space, the ends are
     /// trimmed. Returns whether it was taken: an empty title is not, and an `auto` one never replaces a user's.
     pub fn set_session_name(&self, name: &str, source: TitleSource) -> Result<bool> {
         let title = clean_title(name);
-        if title.is_empty() || (source == TitleSource::Auto && self.title_source() == Some(TitleSource::User)) {
+        let mut inner = self.lock();
+        let users = |inner: &Inner| inner.session.content.title_source() == Some(TitleSource::User);
+        if title.is_empty() || (source == TitleSource::Auto && users(&inner)) {
             return Ok(false);
         }
-        let mut inner = self.lock();
         self.check_writable(&inner)?;
         let edit = HeaderEdit::Title { title, source, now: time::format(time::now()) };
         let inner = &mut *inner;
         inner.journal.edit_header(&mut inner.session.content, edit);
         inner.settle()?;
-        Ok(true)
+        Ok(source == TitleSource::User || !users(inner))
     }
 
     /// Puts other lines in the places of entries, named by number, and rewrites the file: what a caller changed in
     /// entries that it holds. Each line is the JSON of a whole entry. An entry that cannot be read refuses the whole
     /// change (`InvalidJson`, `EntryNotFound`).
     pub fn rewrite_entries(&self, changed: &[(u32, &str)]) -> Result<()> {
-        self.rewrite(self.lock(), changed)
+        self.rewrite_locked(&mut self.lock(), changed)
     }
 
     /// [`SessionManager::rewrite_entries`] for numbers that belong to a [`SessionManager::numbering`]. Returns `false`,
     /// and nothing has happened, where that is not the numbering any more.
     pub fn rewrite_entries_of(&self, numbering: u64, changed: &[(u32, &str)]) -> Result<bool> {
-        let inner = self.lock();
+        let mut inner = self.lock();
         if inner.renumbered != numbering {
             return Ok(false);
         }
-        self.rewrite(inner, changed).map(|()| true)
+        self.rewrite_locked(&mut inner, changed).map(|()| true)
     }
 
-    fn rewrite(&self, mut inner: MutexGuard<'_, Inner>, changed: &[(u32, &str)]) -> Result<()> {
-        self.check_writable(&inner)?;
+    fn rewrite_locked(&self, inner: &mut Inner, changed: &[(u32, &str)]) -> Result<()> {
+        self.check_writable(inner)?;
         let known = inner.session.len() as u32;
         for (number, line) in changed {
             if *number >= known {
@@ -62,15 +59,16 @@ impl SessionManager {
             let line = line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect();
             inner.session.content.change(*number, line)?;
         }
-        inner.journal.need_rewrite();
+        inner.journal.change(changed.iter().map(|(number, _)| *number));
         inner.settle()
     }
 
     /// Puts another line in the place of the entry that an id finds, and rewrites the file. Errors: `EntryNotFound`,
     /// `InvalidJson`.
     pub fn replace_entry(&self, id: &str, line: &str) -> Result<()> {
-        let number = self.lock().find(id)?;
-        self.rewrite_entries(&[(number, line)])
+        let mut inner = self.lock();
+        let number = inner.find(id)?;
+        self.rewrite_locked(&mut inner, &[(number, line)])
     }
 }
 

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::index::EntryNo;
 use crate::journal::{Journal, Memory};
 use crate::session::{ReadOptions, Session};
-use crate::storage::SessionStorage;
+use crate::storage::{FileStat, SessionStorage};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -67,6 +67,8 @@ struct Inner {
     /// The file is not to be made yet: there is no assistant message.
     deferred: bool,
     closed: bool,
+    /// What the file was when a closed session let go of it.
+    released: Option<FileStat>,
     /// Artifact ids below this one were given out.
     next_artifact: u64,
     lock_wait: Duration,
@@ -95,16 +97,14 @@ impl SessionManager {
         look(&self.lock_to_read().session)
     }
 
-    /// A closed session holds no file open, so it can be gone when it is looked at: then the one in its place counts.
+    /// A closed session holds no file open, so another one can be in its place when it is looked at: then that counts.
     fn lock_to_read(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.lock();
-        if inner.closed {
-            let found = inner.session.content.source().and_then(|source| source.stat().ok());
-            if found.is_some_and(|found| !inner.journal.knows(found.id))
-                && let Err(error) = self.refresh_read_only(&mut inner)
-            {
-                log::debug!("a closed session was replaced: {error}");
-            }
+        if let Some(known) = inner.released
+            && self.options.storage.stat(&inner.session.content.path).is_ok_and(|found| found != known)
+            && let Err(error) = self.refresh_read_only(&mut inner)
+        {
+            log::debug!("a closed session was replaced: {error}");
         }
         inner
     }
@@ -286,7 +286,7 @@ impl Inner {
 
     fn let_go_if_closed(&mut self, storage: &Arc<dyn SessionStorage>) {
         if self.closed {
-            self.session.content.let_go_of_source(storage);
+            self.released = self.session.content.let_go_of_source(storage);
         }
     }
 

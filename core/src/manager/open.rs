@@ -16,6 +16,9 @@ use crate::time;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// Attempts at making a session where others make theirs.
+const ATTEMPTS: usize = 16;
+
 /// What [`SessionManager`] opens or makes.
 pub(super) struct Opened {
     pub(super) session: Session,
@@ -105,10 +108,30 @@ impl SessionManager {
     pub fn set_session_file(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = std::path::absolute(path.as_ref()).map_err(Error::io_at("open", path.as_ref()))?;
         drop(self.leave()?);
-        let opened = self.open_file(&path)?;
-        let (file, unsupported) = (opened.journal.has_file(), opened.unsupported);
-        let mut inner = self.leave()?;
-        let old = inner.take(opened);
+        let mut moved_aside = None;
+        let mut attempts = 0;
+        let (mut inner, file, unsupported) = loop {
+            let opened = self.open_file(&path)?;
+            let (file, unsupported) = (opened.journal.has_file(), opened.unsupported);
+            moved_aside = opened.moved_aside.clone().or(moved_aside);
+            let mut inner = self.leave()?;
+            let closed = inner.closed;
+            let old = inner.take(opened);
+            if file || unsupported || self.options.read_only {
+                break (inner, file, unsupported);
+            }
+            let (journal, mut memory) = inner.parts();
+            let made = journal.persist(&mut memory, self.options.lock_wait);
+            let Err(error) = made else { break (inner, file, unsupported) };
+            // There is no file, so there is no session to switch to; or another writer made one here first.
+            inner.take(old);
+            inner.closed = closed;
+            attempts += 1;
+            if attempts == ATTEMPTS || !matches!(error, Error::Replaced { .. }) {
+                return Err(error);
+            }
+        };
+        inner.moved_aside = moved_aside;
         if let Some(dir) = path.parent() {
             inner.session_dir = dir.to_owned();
         }
@@ -116,13 +139,7 @@ impl SessionManager {
         if self.options.read_only || unsupported {
             return Ok(());
         }
-        if !file {
-            if let Err(error) = inner.settle() {
-                // There is no file, so there is no session to switch to.
-                inner.take(old);
-                return Err(error);
-            }
-        } else if inner.session.is_migrated() && self.options.migrate_at_once {
+        if file && inner.session.is_migrated() && self.options.migrate_at_once {
             inner.journal.need_rewrite();
             // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
             let _ = inner.settle();
@@ -147,6 +164,7 @@ impl SessionManager {
             persistent: false,
             deferred: true,
             closed: false,
+            released: None,
             next_artifact: 0,
             lock_wait: options.lock_wait,
             unsupported: false,
@@ -196,14 +214,7 @@ impl SessionManager {
                 Ok(Opened { session, journal, deferred: false, unsupported, moved_aside: None })
             }
             Loaded::Blank if self.options.read_only => Err(refuse(1, "the file is empty".to_owned())),
-            Loaded::Blank => {
-                let mut opened = self.init(path, None);
-                // There is a file, to be replaced as long as it is the one that was seen.
-                opened.journal.set_known(stat.id);
-                opened.session.content.end = stat.len;
-                opened.journal.need_rewrite();
-                Ok(opened)
-            }
+            Loaded::Blank => Ok(self.init(path, None)),
             Loaded::NotASession { line, reason } => {
                 if self.options.read_only || self.options.on_invalid == OnInvalid::Refuse {
                     return Err(refuse(line, reason));
@@ -223,7 +234,7 @@ impl SessionManager {
         let found =
             writer.begin(self.options.lock_wait).map_err(|error| lock_error(error, path, self.options.lock_wait))?;
         let same = found.is_some_and(|found| found.id == seen.id && found.len == seen.len);
-        let aside = if same { Some(move_aside(storage, path)?) } else { None };
+        let aside = if same { move_aside(storage, path, seen.id)? } else { None };
         writer.end();
         Ok(aside)
     }
@@ -261,7 +272,7 @@ impl SessionManager {
         let path = inner.session.content.path.clone();
         let reader = self.options.storage.open_reader(&path).map_err(Error::io_at("open", &path))?;
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
-        if inner.journal.knows(stat.id) && stat.len >= inner.session.content.end {
+        if inner.journal.knows(stat.id) && inner.session.content.goes_on_in(&*reader, stat.len)? {
             inner.session.content.add_tail(reader, stat.len)?;
             inner.let_go_if_closed(&self.options.storage);
             return Ok(());
@@ -317,6 +328,7 @@ impl Inner {
     pub(super) fn take(&mut self, opened: Opened) -> Opened {
         let Opened { session, journal, deferred, unsupported, moved_aside } = opened;
         self.closed = false;
+        self.released = None;
         self.error = None;
         self.next_artifact = 0;
         self.renumbered += 1;

@@ -121,11 +121,23 @@ impl SessionManager {
     /// changes. After an error everything is where it was, as far as it can be brought back.
     pub fn move_to(&self, cwd: impl AsRef<Path>) -> Result<()> {
         let cwd = absolute(cwd.as_ref());
-        let mut inner = self.leave()?;
-        self.check_writable(&inner)?;
-        if inner.cwd == cwd {
-            return Ok(());
-        }
+        let mut inner = loop {
+            let mut inner = self.leave()?;
+            self.check_writable(&inner)?;
+            if inner.cwd == cwd {
+                return Ok(());
+            }
+            if !inner.persistent || inner.deferred {
+                break inner;
+            }
+            // Until the old file is gone nobody else appends to it.
+            let (journal, mut memory) = inner.parts();
+            journal.hold(&mut memory, self.options.lock_wait)?;
+            if !journal.is_behind() {
+                break inner;
+            }
+            journal.release();
+        };
         let text = cwd.to_string_lossy().into_owned();
         let dir = if inner.persistent { self.options.dir_for(&cwd) } else { PathBuf::new() };
         let in_file = inner.persistent && !inner.deferred;
@@ -140,13 +152,14 @@ impl SessionManager {
         }
         let old_path = content.path.clone();
         let new_path = dir.join(old_path.file_name().unwrap_or_default());
-        let before = content.snapshot();
-        HeaderEdit::Cwd(text).apply(content);
         if new_path == old_path {
-            inner.journal.need_rewrite();
             (inner.cwd, inner.session_dir) = (cwd, dir);
+            let (journal, memory) = inner.parts();
+            journal.edit_header(memory.content, HeaderEdit::Cwd(text));
             return inner.settle();
         }
+        let before = content.snapshot();
+        HeaderEdit::Cwd(text).apply(content);
         content.path = new_path.clone();
         let old_journal = std::mem::replace(&mut inner.journal, self.journal());
         inner.switched += 1;
@@ -157,6 +170,7 @@ impl SessionManager {
             let made = inner.journal.has_file();
             inner.session.content.restore(before);
             inner.journal = old_journal;
+            inner.journal.release();
             self.take_back(made, &new_path);
             return Err(error);
         }

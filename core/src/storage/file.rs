@@ -100,6 +100,10 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
         Ok(self.present(path)?.is_some())
     }
 
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        self.shared.follow(path)
+    }
+
     fn stat(&self, path: &Path) -> io::Result<FileStat> {
         Ok(self.disk().metadata(path)?.file())
     }

@@ -123,6 +123,11 @@ pub trait SessionStorage: Send + Sync {
     /// Whether there is something at the path. A link to nothing counts as nothing.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
+    /// The path that a symbolic link at the path leads to in the end, whether or not anything is there; else the path.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_path_buf())
+    }
+
     /// Length, time and identity of the file at the path, links followed.
     fn stat(&self, path: &Path) -> io::Result<FileStat>;
 
@@ -220,7 +225,8 @@ pub trait SessionStorageWriter: Send {
     /// `None` it makes the content, as `create` does, but whatever its size in constant memory and durable.
     ///
     /// Errors: the content from before is still there, complete. `StaleNetworkFileHandle`: another content was put
-    /// at the path, and is left alone; call `begin` again. Errors of `write` are passed on.
+    /// at the path, or somebody who takes no locks added to this one, and is left alone; `AlreadyExists`: another
+    /// writer made it first; call `begin` again. Errors of `write` are passed on.
     fn replace(&mut self, write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>) -> io::Result<Replaced>;
 
     /// Releases the lock, if it is held.

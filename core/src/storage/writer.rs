@@ -169,7 +169,8 @@ impl<D: Disk> FileWriter<D> {
         write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>,
     ) -> io::Result<Replaced> {
         let shared = Arc::clone(&self.shared);
-        let old = Arc::clone(&self.content.as_ref().ok_or_else(not_begun)?.file);
+        let content = self.content.as_ref().ok_or_else(not_begun)?;
+        let (old, len) = (Arc::clone(&content.file), content.len);
         let id = old.stat()?.id;
         self.check_in_place(id)?;
         sweep(target, &shared);
@@ -180,6 +181,10 @@ impl<D: Disk> FileWriter<D> {
         let stat = temp.file.stat()?.file();
         // Again: writing may have taken long, and renaming over another content would lose it.
         self.check_in_place(id)?;
+        if len.is_some() && len != Some(old.stat()?.len) {
+            self.close_content();
+            return Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, "somebody without the lock wrote to it"));
+        }
         let new = temp.become_target(target)?;
         self.end();
         let synced = shared.sync_dir(parent(target));
