@@ -14,6 +14,7 @@ use crate::storage::{FileStat, ReadAt, SessionStorage};
 use crate::time;
 use crate::usage::Usage;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -259,8 +260,14 @@ impl Content {
     /// would also have to have the same parent and the same millisecond.
     fn is_same(&self, own: EntryNo, found: &FoundEntry, parent: Option<&str>) -> bool {
         let slot = self.index.slot(own);
-        let waits = matches!(slot.place, Place::Memory(_)) && slot.line == 0;
-        waits && (slot.kind, slot.time) == (found.kind, found.time) && self.index.parent_id(own) == parent
+        let same = (slot.kind, slot.time) == (found.kind, found.time) && self.index.parent_id(own) == parent;
+        same && self.is_waiting(own)
+    }
+
+    /// Whether an entry is in memory and nothing of it in the file.
+    fn is_waiting(&self, entry: EntryNo) -> bool {
+        let slot = self.index.slot(entry);
+        matches!((slot.place, slot.line), (Place::Memory(_), 0))
     }
 
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
@@ -271,8 +278,9 @@ impl Content {
     }
 
     fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {
-        let after = Some(self.index.len() as EntryNo);
-        self.extras.push(Extra { after, offset: found.offset, len: found.len, line, reason });
+        // Entries that wait to be written come behind it.
+        let after = self.index.entries().rev().find(|&entry| !self.is_waiting(entry)).map_or(0, |entry| entry + 1);
+        self.extras.push(Extra { after: Some(after), offset: found.offset, len: found.len, line, reason });
     }
 
     /// Adds an entry whose line is in memory. `line` must be a checked record.
@@ -405,48 +413,58 @@ impl Content {
         }
     }
 
-    /// Puts another line in an entry's place, checking it, and changes the index with it. Error: `InvalidJson`.
-    pub(crate) fn change(&mut self, entry: EntryNo, line: Vec<u8>) -> Result<()> {
-        let mut lone = Content::new(self.path.clone(), self.header.clone());
-        lone.push_line(line)?;
-        let new = lone.index.slot(0);
-        let mut before = Content::new(self.path.clone(), self.header.clone());
-        before.push_line(self.line(entry)?)?;
-        let same_links =
-            lone.index.id(0) == self.index.id(entry) && lone.index.parent_id(0) == self.index.parent_id(entry);
-        let slot = self.index.slot_mut(entry);
-        let labels = slot.kind == EntryKind::Label || new.kind == EntryKind::Label;
-        (slot.kind, slot.role, slot.time) = (new.kind, new.role, new.time);
-        if before.usage != lone.usage {
-            self.usage -= before.usage;
-            self.usage += lone.usage;
+    /// Puts other lines in the places of entries, checking them, and changes the index with them: all of them or,
+    /// after an error, none. Errors: `InvalidJson`, and those of reading.
+    pub(crate) fn change(&mut self, changed: &BTreeMap<EntryNo, Vec<u8>>) -> Result<()> {
+        // The changed entries alone, as they will be, in the same order.
+        let mut new = Content::new(self.path.clone(), self.header.clone());
+        let mut before = Usage::default();
+        let mut same_links = true;
+        let mut lines = self.lines(64 << 10);
+        for (&entry, line) in changed {
+            let number = new.push_line(line.clone())?;
+            let usage = Envelope::of_line(&lines.get(entry)?).ok().and_then(|envelope| envelope.usage);
+            before += usage.unwrap_or_default();
+            same_links &= new.index.id(number) == self.index.id(entry);
+            same_links &= new.index.parent_id(number) == self.index.parent_id(entry);
+            let kinds = [new.index.slot(number).kind, self.index.slot(entry).kind];
+            same_links &= !kinds.contains(&EntryKind::Label);
         }
-        let (id, parent) = (lone.index.id(0).map(str::to_owned), lone.index.parent_id(0).map(str::to_owned));
-        self.replace_line(entry, lone.in_memory(0).unwrap_or_default().to_vec());
-        if !same_links || labels {
-            self.reindex(entry, id.as_deref(), parent.as_deref())?;
+        if !same_links {
+            self.index = self.reindexed(changed, &new)?;
+        }
+        self.usage -= before;
+        self.usage += new.usage;
+        for (&entry, number) in changed.keys().zip(new.index.entries()) {
+            let Slot { kind, role, time, .. } = *new.index.slot(number);
+            let slot = self.index.slot_mut(entry);
+            (slot.kind, slot.role, slot.time) = (kind, role, time);
+            self.replace_line(entry, new.in_memory(number).unwrap_or_default().to_vec());
         }
         Ok(())
     }
 
-    /// Builds the index anew, one entry with another id and parent.
-    fn reindex(&mut self, changed: EntryNo, id: Option<&str>, parent: Option<&str>) -> Result<()> {
+    /// The index as it is with the ids, parents and labels of changed entries, which `new` holds.
+    fn reindexed(&self, changed: &BTreeMap<EntryNo, Vec<u8>>, new: &Content) -> Result<Index> {
         let mut index = Index::default();
+        let mut lines = self.lines(64 << 10);
+        let mut changed = changed.keys().zip(new.index.entries()).peekable();
         for entry in self.index.entries() {
-            let (id, parent) =
-                if entry == changed { (id, parent) } else { (self.index.id(entry), self.index.parent_id(entry)) };
             let Slot { place, line, time, kind, role, .. } = *self.index.slot(entry);
+            let number = changed.next_if(|(changed, _)| **changed == entry).map(|(_, number)| number);
+            let (source, at) = number.map_or((self, entry), |number| (new, number));
+            let (id, parent) = (source.index.id(at), source.index.parent_id(at));
             index.push(&NewSlot { place, id, parent, line, time, kind, role });
-            if kind == EntryKind::Label {
-                let line = self.line(entry)?;
+            if source.index.slot(at).kind == EntryKind::Label {
+                let line =
+                    if number.is_some() { new.in_memory(at).unwrap_or_default().into() } else { lines.get(at)? };
                 let text = |name| Raw::new(&line).get(name).and_then(Raw::as_str);
                 if let Some(target) = text("targetId") {
                     index.set_label(&target, text("label").as_deref());
                 }
             }
         }
-        self.index = index;
-        Ok(())
+        Ok(index)
     }
 
     /// The line is in the file now as it is in memory: from here on it is read from there.

@@ -517,7 +517,7 @@ fn what_is_appended_during_a_rewrite_is_not_renamed_over() {
     let it = opened();
     let storage = FileSessionStorage::new();
     let mut writer = storage.open_writer(&it.path).unwrap();
-    writer.begin(std::time::Duration::ZERO).unwrap();
+    writer.begin(std::time::Duration::from_secs(60)).unwrap();
     let replaced = writer.replace(&mut |out| {
         append(&it.path, foreign_line("f", None, "f") + "\n");
         out.write_all(b"new\n")
@@ -884,7 +884,7 @@ fn files_that_are_no_sessions_are_moved_aside_complete_or_refused() {
         assert_eq!(fs::read(&path).unwrap(), bytes);
         let manager = open(&path);
         let aside = manager.moved_aside().unwrap();
-        assert_eq!(named(dir.path(), ".invalid-"), [aside.clone()]);
+        assert_eq!(named(dir.path(), ".invalid-"), std::slice::from_ref(&aside));
         assert_eq!(fs::read(&aside).unwrap(), bytes);
         say(&manager, "a").unwrap();
         assert_eq!(held(&open(&path)), ["a"]);

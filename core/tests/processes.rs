@@ -272,7 +272,7 @@ fn a_stopped_writer_makes_the_others_wait_and_then_fail_without_loss() {
     write_session(&path, "stopped", &["a"]);
     let impatient = || {
         let mut options = options(dir.path());
-        options.lock_wait = Duration::from_millis(30);
+        options.lock_wait = Duration::from_millis(100);
         SessionManager::open(&path, options).unwrap()
     };
     let managers = [impatient(), impatient()];

@@ -489,6 +489,14 @@ fn made_directories_and_renames_survive() {
     storage.rename(Path::new("/x/y/z/moved"), Path::new("/to/moved")).unwrap().unwrap();
 }
 
+#[test]
+fn a_removed_file_does_not_come_back() {
+    let (disk, storage) = durable_session();
+    storage.unlink(path()).unwrap();
+    storage.sync_dir(path().parent().unwrap()).unwrap();
+    assert_eq!(survivor(&disk.crash()), None);
+}
+
 /// The model itself: what is not synced is lost, and a machine that stopped does nothing any more.
 #[test]
 fn the_model_loses_what_it_should() {
@@ -502,7 +510,7 @@ fn the_model_loses_what_it_should() {
     assert!(!MemorySessionStorage::on(disk.crash()).exists(Path::new("/dir/quick")).unwrap());
     let named = MemorySessionStorage::on(disk.crash_as(Survives::Names));
     assert_eq!(named.read_text(Path::new("/dir/quick")).unwrap(), b"");
-    storage.unlink(path()).unwrap();
+    disk.remove_file(path()).unwrap();
     assert_eq!(survivor(&disk.crash()).unwrap(), OLD);
     disk.stop_after(disk.syncs() + 1);
     storage.write_text(path(), NEW, true).unwrap_err();

@@ -8,7 +8,7 @@ use crate::header::Version;
 use crate::json::{ObjectEdit, quoted};
 use crate::limits;
 use crate::storage::{FileId, FileStat, SessionStorage};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 impl Journal {
@@ -73,13 +73,14 @@ impl Journal {
         let old = &mut *memory.content;
         let mut nameless = nameless_lines(&new)?;
         let (mut missing, mut changed, mut gone) = (Vec::new(), Vec::new(), HashSet::new());
+        let mut replaced = BTreeMap::new();
         let mut lines = old.lines(64 << 10);
         for entry in old.index.entries() {
             let slot = old.index.slot(entry);
             let known = old.index.id(entry).and_then(|id| new.index.by_id(id));
             match (known, old.in_memory(entry)) {
                 (Some(known), Some(line)) if self.changed.contains(&entry) => {
-                    new.change(known, line.to_vec())?;
+                    replaced.insert(known, line.to_vec());
                     changed.push(known);
                 }
                 (Some(known), Some(line)) => {
@@ -107,6 +108,7 @@ impl Journal {
                 }
             }
         }
+        new.change(&replaced)?;
         let mut added = Vec::with_capacity(missing.len());
         for (entry, mut line) in missing {
             let (mut parent, mut passed) = (old.index.parent(entry), 0);

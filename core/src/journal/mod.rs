@@ -121,8 +121,8 @@ impl Journal {
         self.has_file = true;
     }
 
-    pub(crate) fn knows(&self, id: FileId) -> bool {
-        self.known == Some(id)
+    pub(crate) fn known(&self) -> Option<FileId> {
+        self.known
     }
 
     /// Whether the session's file has been seen or made.

@@ -65,6 +65,7 @@ impl Journal {
                     self.synced = self.written;
                 }
                 self.settle(content, layout, replaced.stat.id);
+                self.rewrite = replaced.synced.is_err();
                 replaced.synced.map(|()| Done::Yes).map_err(self.io("make durable", content))
             }
             (Err(error), _) if is_disturbed(&error) => Ok(Done::Disturbed),

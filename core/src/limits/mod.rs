@@ -20,6 +20,7 @@ mod walk;
 pub(crate) use persist::persist_form;
 pub(crate) use refs::{blob_refs, resolve_blobs, resolve_message_blobs};
 
+use crate::blob::PREFIX as BLOB_PREFIX;
 use memchr::memmem::Finder;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -28,7 +29,6 @@ use std::sync::LazyLock;
 pub(crate) const MAX_PERSIST_CHARS: usize = 500_000;
 /// Characters from which the base64 text of an image block is moved out of the line.
 pub(crate) const MIN_IMAGE_CHARS: usize = 1_024;
-use crate::blob::PREFIX as BLOB_PREFIX;
 
 /// The bounds, small ones in tests.
 #[derive(Clone, Copy)]

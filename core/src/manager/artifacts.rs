@@ -51,7 +51,7 @@ impl SessionManager {
     }
 }
 
-/// Removes a session's file and its artifacts. A missing file is `NotFound`; artifacts that cannot be removed are an
+/// Removes a session's file and its artifacts, durably. A missing file is `NotFound`; artifacts that cannot be removed are an
 /// error although the file is gone.
 pub fn delete_session_with_artifacts(storage: &dyn SessionStorage, file: impl AsRef<Path>) -> Result<()> {
     let file = file.as_ref();
@@ -59,7 +59,13 @@ pub fn delete_session_with_artifacts(storage: &dyn SessionStorage, file: impl As
     let dir = artifacts::artifacts_dir(file);
     storage.remove_dir_all(&dir).map_err(|source| Error::Io {
         op: "remove the artifacts (the session file is deleted) in",
-        path: dir,
+        path: dir.clone(),
+        source,
+    })?;
+    let names = dir.parent().unwrap_or(Path::new("."));
+    storage.sync_dir(names).map_err(|source| Error::Io {
+        op: "make durable that the session is deleted in",
+        path: names.to_owned(),
         source,
     })
 }

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::header::TitleSource;
 use crate::journal::HeaderEdit;
 use crate::time;
+use std::collections::BTreeMap;
 
 impl SessionManager {
     /// Who chose the title.
@@ -33,42 +34,46 @@ impl SessionManager {
     /// entries that it holds. Each line is the JSON of a whole entry. An entry that cannot be read refuses the whole
     /// change (`InvalidJson`, `EntryNotFound`).
     pub fn rewrite_entries(&self, changed: &[(u32, &str)]) -> Result<()> {
-        self.rewrite_locked(&mut self.lock(), changed)
+        let mut inner = self.lock();
+        self.check_writable(&inner)?;
+        inner.rewrite_entries(changed)
     }
 
     /// [`SessionManager::rewrite_entries`] for numbers that belong to a [`SessionManager::numbering`]. Returns `false`,
     /// and nothing has happened, where that is not the numbering any more.
     pub fn rewrite_entries_of(&self, numbering: u64, changed: &[(u32, &str)]) -> Result<bool> {
         let mut inner = self.lock();
+        self.check_writable(&inner)?;
         if inner.renumbered != numbering {
             return Ok(false);
         }
-        self.rewrite_locked(&mut inner, changed).map(|()| true)
-    }
-
-    fn rewrite_locked(&self, inner: &mut Inner, changed: &[(u32, &str)]) -> Result<()> {
-        self.check_writable(inner)?;
-        let known = inner.session.len() as u32;
-        for (number, line) in changed {
-            if *number >= known {
-                return Err(Error::EntryNotFound { id: format!("number {number}") });
-            }
-            check_entry(line)?;
-        }
-        for (number, line) in changed {
-            let line = line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect();
-            inner.session.content.change(*number, line)?;
-        }
-        inner.journal.change(changed.iter().map(|(number, _)| *number));
-        inner.settle()
+        inner.rewrite_entries(changed).map(|()| true)
     }
 
     /// Puts another line in the place of the entry that an id finds, and rewrites the file. Errors: `EntryNotFound`,
     /// `InvalidJson`.
     pub fn replace_entry(&self, id: &str, line: &str) -> Result<()> {
         let mut inner = self.lock();
+        self.check_writable(&inner)?;
         let number = inner.find(id)?;
-        self.rewrite_locked(&mut inner, &[(number, line)])
+        inner.rewrite_entries(&[(number, line)])
+    }
+}
+
+impl Inner {
+    fn rewrite_entries(&mut self, changed: &[(u32, &str)]) -> Result<()> {
+        let known = self.session.len() as u32;
+        let mut lines = BTreeMap::new();
+        for (number, line) in changed {
+            if *number >= known {
+                return Err(Error::EntryNotFound { id: format!("number {number}") });
+            }
+            check_entry(line)?;
+            lines.insert(*number, line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect());
+        }
+        self.session.content.change(&lines)?;
+        self.journal.change(lines.into_keys());
+        self.settle()
     }
 }
 

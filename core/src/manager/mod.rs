@@ -25,6 +25,7 @@ use crate::storage::{FileStat, SessionStorage};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use switch::Untidy;
 
 /// A session that can be appended to. Usable from several threads at once.
 ///
@@ -80,6 +81,8 @@ struct Inner {
     switched: u64,
     /// Where the bytes of a file went that was no session.
     moved_aside: Option<PathBuf>,
+    /// What a failed switch left that could not be taken back at once.
+    untidy: Vec<Untidy>,
 }
 
 impl SessionManager {
@@ -92,7 +95,8 @@ impl SessionManager {
         ReadOptions { model_resolution: self.options.model_resolution, blobs: Some(Arc::clone(&self.blobs)) }
     }
 
-    /// Looks at the session: everything that [`Session`] answers. No append happens meanwhile.
+    /// Looks at the session: everything that [`Session`] answers. No append happens meanwhile, so `look` must not call
+    /// this manager: it would wait for itself.
     pub fn read<R>(&self, look: impl FnOnce(&Session) -> R) -> R {
         look(&self.lock_to_read().session)
     }
@@ -249,19 +253,20 @@ impl SessionManager {
     }
 
     /// Flushes and lets go of the file; later writes fail with `Closed`. Reading goes on, opening the file when it has
-    /// to; where another program has replaced it, the new one is read. After an error the session stays open, so that closing can be
-    /// tried again.
+    /// to; where another program has replaced it, the new one is read. After an error the session stays open, so that
+    /// closing can be tried again.
     pub fn close(&self) -> Result<()> {
-        let flushed = match self.flush() {
-            Err(Error::Closed) => return Ok(()),
-            flushed => flushed,
+        let left = self.leave();
+        let (mut inner, result) = match left {
+            Ok(inner) => (inner, Ok(())),
+            Err(error) => (self.lock(), Err(error)),
         };
-        let mut inner = self.lock();
         inner.journal.close();
-        // What was appended while the flush waited is in the kernel; it is the appending thread's to flush.
-        inner.closed = flushed.is_ok() && !inner.journal.is_behind();
-        inner.let_go_if_closed(&self.options.storage);
-        flushed
+        if result.is_ok() && !inner.closed {
+            inner.closed = true;
+            inner.let_go_if_closed(&self.options.storage);
+        }
+        result
     }
 
     fn check_writable(&self, inner: &Inner) -> Result<()> {
@@ -340,13 +345,14 @@ impl Inner {
 }
 
 impl Drop for SessionManager {
-    /// What could not be written so far is tried once more; nothing waits for a lock.
+    /// What could not be written or taken back so far is tried once more; nothing waits for a lock.
     fn drop(&mut self) {
         let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         if inner.persistent && !inner.deferred && !inner.closed && inner.journal.is_behind() && !self.options.read_only
         {
             let _ = inner.settle_entry(None, Duration::ZERO);
         }
+        inner.tidy(&*self.options.storage, None);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Making and opening sessions.
 
-use super::{Inner, ManagerOptions, OnInvalid, SessionManager, new_file};
+use super::{Inner, ManagerOptions, OnInvalid, PersistError, SessionManager, new_file};
 use crate::breadcrumb;
 use crate::content::{Content, Loaded};
 use crate::discovery;
@@ -26,6 +26,15 @@ pub(super) struct Opened {
     pub(super) deferred: bool,
     pub(super) unsupported: bool,
     pub(super) moved_aside: Option<PathBuf>,
+}
+
+/// A session whose place another one took.
+pub(super) struct Left {
+    opened: Opened,
+    closed: bool,
+    released: Option<FileStat>,
+    next_artifact: u64,
+    error: Option<PersistError>,
 }
 
 impl SessionManager {
@@ -97,7 +106,12 @@ impl SessionManager {
             let journal = manager.journal();
             let session = Session::of_content(content, manager.read_options());
             inner.take(Opened { session, journal, deferred: false, unsupported: false, moved_aside: None });
-            inner.settle()?;
+            if let Err(error) = inner.settle() {
+                let made = inner.made();
+                inner.persistent = false;
+                inner.tidy(&*manager.options.storage, made);
+                return Err(error);
+            }
         }
         manager.leave_breadcrumb();
         Ok(manager)
@@ -108,24 +122,23 @@ impl SessionManager {
     pub fn set_session_file(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = std::path::absolute(path.as_ref()).map_err(Error::io_at("open", path.as_ref()))?;
         drop(self.leave()?);
+        let read_only = self.options.read_only;
         let mut moved_aside = None;
         let mut attempts = 0;
-        let (mut inner, file, unsupported) = loop {
+        let (mut inner, file) = loop {
             let opened = self.open_file(&path)?;
             let (file, unsupported) = (opened.journal.has_file(), opened.unsupported);
             moved_aside = opened.moved_aside.clone().or(moved_aside);
             let mut inner = self.leave()?;
-            let closed = inner.closed;
-            let old = inner.take(opened);
-            if file || unsupported || self.options.read_only {
-                break (inner, file, unsupported);
+            let left = inner.take(opened);
+            if file || unsupported || read_only {
+                break (inner, file);
             }
             let (journal, mut memory) = inner.parts();
             let made = journal.persist(&mut memory, self.options.lock_wait);
-            let Err(error) = made else { break (inner, file, unsupported) };
+            let Err(error) = made else { break (inner, file) };
             // There is no file, so there is no session to switch to; or another writer made one here first.
-            inner.take(old);
-            inner.closed = closed;
+            inner.go_back(left);
             attempts += 1;
             if attempts == ATTEMPTS || !matches!(error, Error::Replaced { .. }) {
                 return Err(error);
@@ -136,14 +149,14 @@ impl SessionManager {
             inner.session_dir = dir.to_owned();
         }
         inner.cwd = inner.session.header().cwd().map_or_else(|| inner.cwd.clone(), PathBuf::from);
-        if self.options.read_only || unsupported {
+        if read_only || inner.unsupported {
             return Ok(());
         }
         if file && inner.session.is_migrated() && self.options.migrate_at_once {
             inner.journal.need_rewrite();
             // A file that cannot be written still opens; the error stays recorded (SPEC section 5).
             let _ = inner.settle();
-        } else if inner.session.is_migrated() {
+        } else if file && inner.session.is_migrated() {
             inner.journal.migrate_later();
         }
         drop(inner);
@@ -172,6 +185,7 @@ impl SessionManager {
             renumbered: 0,
             switched: 0,
             moved_aside: None,
+            untidy: Vec::new(),
         };
         let manager = SessionManager { options, blobs, inner: Mutex::new(inner) };
         manager.lock().persistent = persistent;
@@ -272,7 +286,7 @@ impl SessionManager {
         let path = inner.session.content.path.clone();
         let reader = self.options.storage.open_reader(&path).map_err(Error::io_at("open", &path))?;
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
-        if inner.journal.knows(stat.id) && inner.session.content.goes_on_in(&*reader, stat.len)? {
+        if inner.journal.known() == Some(stat.id) && inner.session.content.goes_on_in(&*reader, stat.len)? {
             inner.session.content.add_tail(reader, stat.len)?;
             inner.let_go_if_closed(&self.options.storage);
             return Ok(());
@@ -299,9 +313,10 @@ impl SessionManager {
                 Err(Error::Closed) | Ok(()) => {}
                 Err(error) => return Err(error),
             }
-            let inner = self.lock();
+            let mut inner = self.lock();
             let nothing_to_write = inner.deferred || !inner.persistent || inner.closed || self.options.read_only;
             if nothing_to_write || !inner.journal.is_behind() {
+                inner.tidy(&*self.options.storage, None);
                 return Ok(inner);
             }
         }
@@ -325,21 +340,31 @@ impl SessionManager {
 
 impl Inner {
     /// Puts another session in the place of this one, which is returned.
-    pub(super) fn take(&mut self, opened: Opened) -> Opened {
+    pub(super) fn take(&mut self, opened: Opened) -> Left {
         let Opened { session, journal, deferred, unsupported, moved_aside } = opened;
-        self.closed = false;
-        self.released = None;
-        self.error = None;
-        self.next_artifact = 0;
         self.renumbered += 1;
         self.switched += 1;
-        Opened {
+        let opened = Opened {
             session: std::mem::replace(&mut self.session, session),
             journal: std::mem::replace(&mut self.journal, journal),
             deferred: std::mem::replace(&mut self.deferred, deferred),
             unsupported: std::mem::replace(&mut self.unsupported, unsupported),
             moved_aside: std::mem::replace(&mut self.moved_aside, moved_aside),
+        };
+        Left {
+            opened,
+            closed: std::mem::replace(&mut self.closed, false),
+            released: self.released.take(),
+            next_artifact: std::mem::replace(&mut self.next_artifact, 0),
+            error: self.error.take(),
         }
+    }
+
+    /// The session that was left takes its place again, as it was.
+    pub(super) fn go_back(&mut self, left: Left) {
+        self.take(left.opened);
+        (self.closed, self.next_artifact, self.error) = (left.closed, left.next_artifact, left.error);
+        self.released = left.released;
     }
 }
 

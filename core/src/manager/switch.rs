@@ -2,7 +2,7 @@
 
 use super::append::Appended;
 use super::open::{Opened, absolute, has_assistant};
-use super::{SessionManager, new_file};
+use super::{Inner, SessionManager, new_file};
 use crate::artifacts;
 use crate::content::Content;
 use crate::error::{Error, Result};
@@ -13,7 +13,9 @@ use crate::journal::HeaderEdit;
 use crate::json::{ObjectEdit, quoted};
 use crate::record::EntryKind;
 use crate::session::Session;
+use crate::storage::{FileId, SessionStorage};
 use crate::time;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,10 +61,10 @@ impl SessionManager {
         let old_journal = std::mem::replace(&mut inner.journal, journal);
         inner.switched += 1;
         if let Err(error) = inner.settle() {
-            let made = inner.journal.has_file();
+            let made = inner.made();
             inner.session.content.restore(before);
-            inner.journal = old_journal;
-            self.take_back(made, &new_file);
+            (inner.journal, inner.error) = (old_journal, None);
+            inner.tidy(&*self.options.storage, made);
             return Err(error);
         }
         drop(inner);
@@ -101,15 +103,15 @@ impl SessionManager {
         let deferred = !has_assistant(&content, content.index.entries());
         let session = Session::of_content(content, self.read_options());
         let opened = Opened { session, journal: self.journal(), deferred, unsupported: false, moved_aside: None };
-        let old = inner.take(opened);
+        let left = inner.take(opened);
         for (target, label) in labels {
             let (_, entry) = inner.push(Appended::label(&target, &label));
             inner.session.leaf = Some(entry);
         }
         if let Err(error) = inner.settle() {
-            let made = inner.journal.has_file();
-            inner.take(old);
-            self.take_back(made, &path);
+            let made = inner.made();
+            inner.go_back(left);
+            inner.tidy(&*self.options.storage, made);
             return Err(error);
         }
         drop(inner);
@@ -164,14 +166,14 @@ impl SessionManager {
         let old_journal = std::mem::replace(&mut inner.journal, self.journal());
         inner.switched += 1;
         let moved = self.refuse_existing(&new_path).and_then(|()| inner.settle());
-        let moved = moved.and_then(|()| self.remove_old(&old_path, &new_path));
+        let moved = moved.and_then(|()| self.remove_old(&mut inner, &old_path, &new_path));
         if let Err(error) = moved {
             // The old file is still there and whole.
-            let made = inner.journal.has_file();
+            let made = inner.made();
             inner.session.content.restore(before);
-            inner.journal = old_journal;
+            (inner.journal, inner.error) = (old_journal, None);
             inner.journal.release();
-            self.take_back(made, &new_path);
+            inner.tidy(&*self.options.storage, made);
             return Err(error);
         }
         (inner.cwd, inner.session_dir) = (cwd, dir);
@@ -180,41 +182,85 @@ impl SessionManager {
         Ok(())
     }
 
-    /// The last steps of a move, once the new file is there and durable.
-    fn remove_old(&self, old: &Path, new: &Path) -> Result<()> {
-        self.move_artifacts(old, new)?;
-        match self.options.storage.unlink(old) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let _ = self.move_artifacts(new, old);
-                Err(Error::io_at("remove", old)(error))
-            }
+    /// The last steps of a move, once the new file is there and durable. After an error artifacts are where they were.
+    fn remove_old(&self, inner: &mut Inner, old: &Path, new: &Path) -> Result<()> {
+        let storage = &self.options.storage;
+        let (from, to) = (artifacts::artifacts_dir(old), artifacts::artifacts_dir(new));
+        let mut synced = Ok(());
+        let has_artifacts = storage.exists(&from).map_err(Error::io_at("look for", &from))?;
+        if has_artifacts {
+            synced = storage.rename(&from, &to).map_err(Error::io_at("move", &from))?;
+        }
+        let removed = synced.map_err(Error::io_at("move", &from)).and_then(|()| match storage.unlink(old) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io_at("remove", old)(error)),
             _ => Ok(()),
+        });
+        if removed.is_err() && has_artifacts {
+            inner.tidy(&**storage, Some(Untidy::Renamed { from, to }));
+        } else if removed.is_ok()
+            && let Some(dir) = old.parent()
+            && let Err(error) = storage.sync_dir(dir)
+        {
+            // The move is done; only a power loss could bring the old file back beside the new one.
+            log::warn!("{} may come back after a power loss: {error}", old.display());
         }
-    }
-
-    /// Removes the file of a session that did not come to be.
-    fn take_back(&self, made: bool, file: &Path) {
-        if made && let Err(error) = self.options.storage.unlink(file) {
-            log::warn!("{} is left over: {error}", file.display());
-        }
+        removed
     }
 
     fn refuse_existing(&self, path: &Path) -> Result<()> {
-        match self.options.storage.exists(path) {
-            Ok(false) => Ok(()),
-            Ok(true) => Err(Error::InvalidArgument(format!("{} is already there", path.display()))),
+        match self.options.storage.stat(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(stat) if stat.len == 0 => Ok(()),
+            Ok(_) => Err(Error::InvalidArgument(format!("{} is already there", path.display()))),
             Err(error) => Err(Error::io_at("look for", path)(error)),
         }
     }
+}
 
-    fn move_artifacts(&self, old: &Path, new: &Path) -> Result<()> {
-        let (old, new) = (artifacts::artifacts_dir(old), artifacts::artifacts_dir(new));
-        let storage = &self.options.storage;
-        match storage.exists(&old) {
-            Ok(false) => Ok(()),
-            Ok(true) => storage.rename(&old, &new).and_then(|synced| synced).map_err(Error::io_at("move", &old)),
-            Err(error) => Err(Error::io_at("look for", &old)(error)),
+/// What a switch that failed has done.
+#[derive(Debug)]
+pub(super) enum Untidy {
+    /// Made the file of a session that did not come to be. It goes only as long as nobody else has made use of it.
+    Made { path: PathBuf, id: FileId, len: u64 },
+    /// Renamed a directory.
+    Renamed { from: PathBuf, to: PathBuf },
+}
+
+impl Untidy {
+    fn take_back(&self, storage: &dyn SessionStorage) -> io::Result<()> {
+        match self {
+            Untidy::Made { path, id, len } => match storage.stat(path) {
+                Ok(stat) if stat.id == *id && stat.len == *len => storage.unlink(path),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+            Untidy::Renamed { from, to } => {
+                if storage.exists(to)? && !storage.exists(from)? {
+                    // Not made durable: the next sync below the directory does that.
+                    let _ = storage.rename(to, from)?;
+                }
+                Ok(())
+            }
         }
+    }
+}
+
+impl Inner {
+    /// Takes back what a switch that failed has done, now or, where that fails too, before the next one.
+    pub(super) fn tidy(&mut self, storage: &dyn SessionStorage, new: Option<Untidy>) {
+        self.untidy.extend(new);
+        self.untidy.retain(|untidy| {
+            let Err(error) = untidy.take_back(storage) else { return false };
+            log::warn!("{untidy:?} is left over: {error}");
+            true
+        });
+    }
+
+    /// The file that the journal has made, or replaced an empty one with.
+    pub(super) fn made(&self) -> Option<Untidy> {
+        let content = &self.session.content;
+        let id = self.journal.known()?;
+        Some(Untidy::Made { path: content.path.clone(), id, len: content.end })
     }
 }
 

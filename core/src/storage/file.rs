@@ -201,6 +201,10 @@ impl<D: Disk> SessionStorage for DiskSessionStorage<D> {
         self.disk().remove_file(path)
     }
 
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.shared.sync_dir(dir)
+    }
+
     fn remove_dir_all(&self, dir: &Path) -> io::Result<()> {
         remove_tree(self.disk(), dir)
     }

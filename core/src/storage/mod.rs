@@ -168,8 +168,12 @@ pub trait SessionStorage: Send + Sync {
     /// directory tries again.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<io::Result<()>>;
 
-    /// Removes a file (or a link, not its target). It may come back after a power loss.
+    /// Removes a file (or a link, not its target). It may come back after a power loss, until
+    /// [`SessionStorage::sync_dir`].
     fn unlink(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes the names in a directory durable, those that are gone too.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
     /// Removes a directory and all that is in it; links in it are removed, not followed. A missing one is fine.
     fn remove_dir_all(&self, dir: &Path) -> io::Result<()>;

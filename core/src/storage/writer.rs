@@ -134,8 +134,14 @@ impl<D: Disk> FileWriter<D> {
         self.state = State::Idle;
         self.path_checked = Instant::now();
         let file = Arc::new(self.shared.disk.create_new(target)?);
-        if !file.try_lock()? {
-            return Err(io::ErrorKind::AlreadyExists.into());
+        match file.try_lock() {
+            Ok(true) => {}
+            Ok(false) => return Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) => {
+                // Where locks fail nobody else has one.
+                let _ = self.shared.disk.remove_file(target);
+                return Err(error);
+            }
         }
         self.state = State::Held;
         self.content = Some(Content::new(Arc::clone(&file), Some(0), false));

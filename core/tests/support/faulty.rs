@@ -17,6 +17,9 @@ pub enum Fault {
     ReadOnly,
     /// An append stores the first half of its bytes and then fails with [`Fault::NoSpace`]; other calls fail at once.
     ShortWrite,
+    /// An append stores all its bytes but the last `cut` ones and then fails with [`Fault::Io`]; other calls fail at
+    /// once.
+    Late { cut: usize },
 }
 
 impl Fault {
@@ -25,7 +28,7 @@ impl Fault {
     pub fn error(self) -> io::Error {
         io::Error::from_raw_os_error(match self {
             Fault::NoSpace | Fault::ShortWrite => 28,
-            Fault::Io => 5,
+            Fault::Io | Fault::Late { .. } => 5,
             Fault::ReadOnly => 30,
         })
     }
@@ -50,10 +53,11 @@ struct Plan {
     fault: Option<Fault>,
     reads_too: bool,
     failing_ops: Vec<(&'static str, Fault)>,
-    before: Option<(&'static str, Job)>,
+    before: Option<(Which, Job)>,
 }
 
 type Job = Box<dyn FnOnce() + Send>;
+type Which = Box<dyn Fn(&str, &Path) -> bool + Send>;
 
 /// A disk over another one. Every call is numbered from 1 on; `unlock` and closing cannot fail, as in a real system,
 /// and are not counted.
@@ -76,7 +80,7 @@ fn lock(plan: &Mutex<Plan>) -> MutexGuard<'_, Plan> {
 /// Notes a call; `Some`: it is to fail.
 fn note(all: &Mutex<Plan>, op: &'static str, path: &Path) -> Option<Fault> {
     let mut plan = lock(all);
-    if let Some((_, job)) = plan.before.take_if(|(before, _)| *before == op) {
+    if let Some((_, job)) = plan.before.take_if(|(which, _)| which(op, path)) {
         // It makes calls of its own.
         drop(plan);
         job();
@@ -140,7 +144,12 @@ impl<D> FaultyDisk<D> {
 
     /// Does `job` once, right before the next call of this name: what another process does in between.
     pub fn before(&self, op: &'static str, job: impl FnOnce() + Send + 'static) {
-        lock(&self.plan).before = Some((op, Box::new(job)));
+        self.when(move |next, _| next == op, job);
+    }
+
+    /// Does `job` once, right before the next call that `which` picks by its name and path.
+    pub fn when(&self, which: impl Fn(&str, &Path) -> bool + Send + 'static, job: impl FnOnce() + Send + 'static) {
+        lock(&self.plan).before = Some((Box::new(which), Box::new(job)));
     }
 
     /// How many calls were made since the last `forget`.
@@ -242,8 +251,13 @@ impl<F: DiskFile> DiskFile for FaultyFile<F> {
         match note(&self.plan, "append", &self.path) {
             None => self.file.append(bytes),
             Some(fault) => {
-                if fault == Fault::ShortWrite {
-                    self.file.append(&bytes[..bytes.len() / 2])?;
+                let stored = match fault {
+                    Fault::ShortWrite => bytes.len() / 2,
+                    Fault::Late { cut } => bytes.len() - cut,
+                    _ => 0,
+                };
+                if stored > 0 {
+                    self.file.append(&bytes[..stored])?;
                 }
                 Err(fault.error())
             }
