@@ -2,7 +2,7 @@
 //! JavaScript. Everything here translates; what the classes mean to users is documented in `src/*.ts`.
 //!
 //! Invariants:
-//! - No panic leaves a call: [`border::guard`] is around the body of every function that does work.
+//! - No panic leaves a call: `border::guard` is around the body of every function that does work.
 //! - An error crosses as one JSON text, which the JavaScript side turns into its error object.
 //! - An answer that names entries by number names the numbering they belong to, and a question about numbers is refused
 //!   where the numbering has changed.

@@ -34,7 +34,7 @@ pub fn migrate_session_entries(records: Vec<String>) -> napi::Result<Option<Vec<
     guard(|| xcsh_session::migrate_session_entries(&records))
 }
 
-/// What [`crate::reader::NativeReader::context`] says, of entries that JavaScript holds. `leaf`: absent is the last
+/// What `NativeReader.context` says, of entries that JavaScript holds. `leaf`: absent is the last
 /// entry, an empty list is none, else the id in the list.
 #[napi]
 pub fn plan_session_context(
