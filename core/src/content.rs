@@ -487,12 +487,10 @@ impl Content {
         self.source.as_ref()
     }
 
-    /// Holds no file open any more: what is read from now on opens it. Returns what the file is now.
-    pub(crate) fn let_go_of_source(&mut self, storage: &Arc<dyn SessionStorage>) -> Option<FileStat> {
-        let known = self.source.as_ref()?.stat().ok()?;
+    /// Holds no file open any more: what is read from now on opens the file that is `known`.
+    pub(crate) fn let_go_of_source(&mut self, storage: &Arc<dyn SessionStorage>, known: FileStat) {
         let (storage, path) = (Arc::clone(storage), self.path.clone());
         self.source = Some(Arc::new(OnDemand { storage, path, known }));
-        Some(known)
     }
 
     pub(crate) fn set_source(&mut self, source: Option<Arc<dyn ReadAt>>) {

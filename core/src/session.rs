@@ -79,7 +79,7 @@ impl Session {
         Session::of(Content::load_text(path, text.into()), path, options)
     }
 
-    fn of(loaded: Loaded, path: &Path, options: ReadOptions) -> Result<Session> {
+    pub(crate) fn of(loaded: Loaded, path: &Path, options: ReadOptions) -> Result<Session> {
         let refuse = |line: u32, reason| Error::NotASession { path: path.to_owned(), line: line.into(), reason };
         match loaded {
             Loaded::Session(content) => Ok(Session::of_content(*content, options)),

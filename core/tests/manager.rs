@@ -71,7 +71,7 @@ fn a_new_session_has_no_file_before_its_first_assistant_message() {
     drop(manager);
     let manager = SessionManager::create("/srv/silent", options(dir.path())).unwrap();
     manager.append_message(USER).unwrap();
-    assert_eq!(files(dir.path()), [file.clone()]);
+    assert_eq!(files(dir.path()), std::slice::from_ref(&file));
     manager.ensure_on_disk().unwrap();
     assert_eq!(lines(&manager.session_file().unwrap()).len(), 2);
     let in_memory = SessionManager::in_memory("/srv/pi", options(dir.path()));
@@ -313,4 +313,10 @@ fn a_captured_state_is_gone_back_to() {
     manager.set_session_file(&second).unwrap();
     manager.restore_state(&state).unwrap();
     assert_eq!(manager.leaf_id(), None);
+    // One whose file is gone is not made anew, empty.
+    let state = manager.capture_state().unwrap();
+    manager.set_session_file(&second).unwrap();
+    std::fs::remove_file(&third).unwrap();
+    assert_eq!(manager.restore_state(&state).unwrap_err().code(), "NotFound");
+    assert_eq!((manager.session_file(), third.exists()), (Some(second), false));
 }

@@ -68,7 +68,7 @@ struct Inner {
     /// The file is not to be made yet: there is no assistant message.
     deferred: bool,
     closed: bool,
-    /// What the file was when a closed session let go of it.
+    /// What the file was that a closed session has let go of.
     released: Option<FileStat>,
     /// Artifact ids below this one were given out.
     next_artifact: u64,
@@ -98,31 +98,39 @@ impl SessionManager {
     /// Looks at the session: everything that [`Session`] answers. No append happens meanwhile, so `look` must not call
     /// this manager: it would wait for itself.
     pub fn read<R>(&self, look: impl FnOnce(&Session) -> R) -> R {
-        look(&self.lock_to_read().session)
+        self.read_numbered(|_, session| look(session))
     }
 
-    /// A closed session holds no file open, so another one can be in its place when it is looked at: then that counts.
-    fn lock_to_read(&self) -> MutexGuard<'_, Inner> {
+    /// [`SessionManager::read`] together with the [`SessionManager::numbering`] that the numbers in it belong to.
+    pub fn read_numbered<R>(&self, look: impl FnOnce(u64, &Session) -> R) -> R {
         let mut inner = self.lock();
-        if let Some(known) = inner.released
-            && self.options.storage.stat(&inner.session.content.path).is_ok_and(|found| found != known)
-            && let Err(error) = self.refresh_read_only(&mut inner)
-        {
-            log::debug!("a closed session was replaced: {error}");
+        self.hold_again(&mut inner);
+        let seen = look(inner.renumbered, &inner.session);
+        inner.let_go(&self.options.storage);
+        seen
+    }
+
+    /// A closed session holds no file, so for a look at it the file is opened again; where another one of the same
+    /// session is in its place, that counts.
+    fn hold_again(&self, inner: &mut Inner) {
+        let Some(known) = inner.released else { return };
+        let reader = self.options.storage.open_reader(&inner.session.content.path);
+        match reader.and_then(|reader| Ok((reader.stat()?, reader))) {
+            Ok((found, reader)) if found == known => inner.session.content.set_source(Some(reader)),
+            Ok(_) => {
+                if let Err(error) = self.refresh_read_only(inner) {
+                    log::debug!("a closed session was replaced: {error}");
+                }
+            }
+            // Reading an entry gives the error.
+            Err(_) => {}
         }
-        inner
     }
 
     /// Counts up when entries got other numbers: another session was opened in this manager, or the file was replaced
     /// by another program. Entry numbers hold as long as this stays the same.
     pub fn numbering(&self) -> u64 {
         self.lock().renumbered
-    }
-
-    /// [`SessionManager::read`] together with the [`SessionManager::numbering`] that the numbers in it belong to.
-    pub fn read_numbered<R>(&self, look: impl FnOnce(u64, &Session) -> R) -> R {
-        let inner = self.lock_to_read();
-        look(inner.renumbered, &inner.session)
     }
 
     /// The options the manager was made with.
@@ -202,7 +210,9 @@ impl SessionManager {
         }
         let (numbering, known) = (inner.renumbered, inner.session.len() as u32);
         if self.options.read_only || inner.unsupported || inner.closed {
-            self.refresh_read_only(&mut inner)?;
+            let refreshed = self.refresh_read_only(&mut inner);
+            inner.let_go(&self.options.storage);
+            refreshed?;
         } else {
             let (journal, mut memory) = inner.parts();
             journal.refresh(&mut memory, self.options.lock_wait)?;
@@ -264,7 +274,8 @@ impl SessionManager {
         inner.journal.close();
         if result.is_ok() && !inner.closed {
             inner.closed = true;
-            inner.let_go_if_closed(&self.options.storage);
+            inner.released = inner.session.content.source().and_then(|source| source.stat().ok());
+            inner.let_go(&self.options.storage);
         }
         result
     }
@@ -289,9 +300,10 @@ impl Inner {
         self.session.content.index.by_id(id).ok_or_else(|| Error::EntryNotFound { id: id.to_owned() })
     }
 
-    fn let_go_if_closed(&mut self, storage: &Arc<dyn SessionStorage>) {
-        if self.closed {
-            self.released = self.session.content.let_go_of_source(storage);
+    /// A closed session holds no file open.
+    fn let_go(&mut self, storage: &Arc<dyn SessionStorage>) {
+        if let Some(known) = self.released {
+            self.session.content.let_go_of_source(storage, known);
         }
     }
 

@@ -288,20 +288,19 @@ impl SessionManager {
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
         if inner.journal.known() == Some(stat.id) && inner.session.content.goes_on_in(&*reader, stat.len)? {
             inner.session.content.add_tail(reader, stat.len)?;
-            inner.let_go_if_closed(&self.options.storage);
-            return Ok(());
+        } else {
+            let leaf = inner.session.leaf_id();
+            let session = Session::of(Content::load(&path, reader, stat.len)?, &path, self.read_options())?;
+            let found = session.header().id();
+            if found != inner.session.header().id() {
+                return Err(Error::Replaced { path, found });
+            }
+            inner.session = session;
+            inner.session.leaf = leaf.and_then(|id| inner.session.content.index.by_id(&id)).or(inner.session.leaf);
+            inner.journal.set_known(stat.id);
+            inner.renumbered += 1;
         }
-        let leaf = inner.session.leaf_id();
-        let session = Session::read_from(&*self.options.storage, &path, self.read_options())?;
-        let found = session.header().id();
-        if found != inner.session.header().id() {
-            return Err(Error::Replaced { path, found });
-        }
-        inner.session = session;
-        inner.session.leaf = leaf.and_then(|id| inner.session.content.index.by_id(&id)).or(inner.session.leaf);
-        inner.journal.set_known(stat.id);
-        inner.renumbered += 1;
-        inner.let_go_if_closed(&self.options.storage);
+        inner.released = inner.closed.then_some(stat);
         Ok(())
     }
 

@@ -36,7 +36,8 @@ impl SessionManager {
     }
 
     /// Goes back to a captured session and its leaf. What was appended to it since stays in it: nothing that was
-    /// acknowledged is taken back. After an error the current session stays.
+    /// acknowledged is taken back. After an error the current session stays; `NotFound` where
+    /// the captured session's file is gone.
     pub fn restore_state(&self, state: &SessionState) -> Result<()> {
         let leaf_of = |session: &Session| state.leaf.as_ref().and_then(|id| session.number_of(id));
         {
@@ -48,7 +49,11 @@ impl SessionManager {
             }
         }
         match &state.text {
-            None => self.set_session_file(&state.file)?,
+            None => match self.options.storage.exists(&state.file) {
+                Ok(true) => self.set_session_file(&state.file)?,
+                Ok(false) => return Err(Error::NotFound { path: state.file.clone() }),
+                Err(error) => return Err(Error::io_at("look for", &state.file)(error)),
+            },
             Some(text) => {
                 let Loaded::Session(mut content) = Content::load_text(&state.file, text.clone()) else {
                     return Err(Error::InvalidArgument("the captured state is no session".to_owned()));
