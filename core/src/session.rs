@@ -136,8 +136,19 @@ impl Session {
 
     /// All entries in file order. Errors: `Io`, and `Vanished` where another program cut the file short.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> {
+        self.entries_from(0)
+    }
+
+    /// The entries from a number on, as [`Session::entries`] gives them; none where it is beyond the last.
+    pub fn entries_from(&self, number: u32) -> impl Iterator<Item = Result<Entry>> {
         let mut lines = self.content.lines(256 << 10);
-        self.content.index.entries().map(move |entry| Ok(Entry::new(lines.get(entry)?.into_owned(), entry)))
+        let all = self.content.index.entries();
+        (number.min(all.end)..all.end).map(move |entry| Ok(Entry::new(lines.get(entry)?.into_owned(), entry)))
+    }
+
+    /// The lines of the entries from a number on, each as [`Session::resolved_line`] gives it.
+    pub fn resolved_lines_from(&self, number: u32) -> impl Iterator<Item = Result<String>> {
+        self.entries_from(number).map(|entry| Ok(self.resolved(entry?)))
     }
 
     /// The entry of this number, counted from 0 in file order.
@@ -154,14 +165,17 @@ impl Session {
     /// The line of an entry as the agent sees it: blob references resolved, where the session was read with a blob
     /// store and the blobs are there (SPEC section 9).
     pub fn resolved_line(&self, number: u32) -> Result<Option<String>> {
-        let Some(entry) = self.entry_at(number)? else { return Ok(None) };
+        Ok(self.entry_at(number)?.map(|entry| self.resolved(entry)))
+    }
+
+    fn resolved(&self, entry: Entry) -> String {
         let blobs = self.options.blobs.as_deref();
         let line = entry.line().as_bytes();
         let resolved = blobs.and_then(|blobs| limits::resolve_blobs(line, &mut |hash| get(blobs, hash)));
-        Ok(Some(match resolved {
+        match resolved {
             Some(line) => String::from_utf8_lossy(&line).into_owned(),
             None => entry.into_line(),
-        }))
+        }
     }
 
     /// The number of the entry that an id finds.

@@ -360,8 +360,10 @@ fn logged(file: &Path) -> usize {
     MESSAGES.lock().unwrap().iter().filter(|message| message.contains(&*file)).count()
 }
 
+type Operation = fn(&SessionManager) -> xcsh_session::Result<()>;
+
 /// Everything that first tries to write what is missing.
-const OPERATIONS: [(&str, fn(&SessionManager) -> xcsh_session::Result<()>); 8] = [
+const OPERATIONS: [(&str, Operation); 8] = [
     ("append", |manager| manager.append_message(USER).map(drop)),
     ("flush", SessionManager::flush),
     ("recover", SessionManager::recover),

@@ -51,8 +51,8 @@ impl SessionManager {
     }
 }
 
-/// Removes a session's file and its artifacts, durably. A missing file is `NotFound`; artifacts that cannot be removed are an
-/// error although the file is gone.
+/// Removes a session's file and its artifacts, durably. A missing file is `NotFound`; artifacts that cannot be removed
+/// are an error although the file is gone.
 pub fn delete_session_with_artifacts(storage: &dyn SessionStorage, file: impl AsRef<Path>) -> Result<()> {
     let file = file.as_ref();
     storage.unlink(file).map_err(Error::io_at("remove", file))?;
