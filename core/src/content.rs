@@ -8,9 +8,9 @@ use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Place, Slot};
 use crate::json::{Malformed, Raw};
 use crate::load::{self, Batch, Found, FoundEntry, What};
 use crate::migrate::{self, Links};
-use crate::read_at::{TextSource, fill};
+use crate::read_at::{OnDemand, TextSource, fill};
 use crate::record::{EntryKind, Envelope, RecordType, Role};
-use crate::storage::ReadAt;
+use crate::storage::{FileStat, ReadAt, SessionStorage};
 use crate::time;
 use crate::usage::Usage;
 use std::borrow::Cow;
@@ -485,6 +485,12 @@ impl Content {
     /// The file that places in the file refer to.
     pub(crate) fn source(&self) -> Option<&Arc<dyn ReadAt>> {
         self.source.as_ref()
+    }
+
+    /// Holds no file open any more: what is read from now on opens the file that is `known`.
+    pub(crate) fn let_go_of_source(&mut self, storage: &Arc<dyn SessionStorage>, known: FileStat) {
+        let (storage, path) = (Arc::clone(storage), self.path.clone());
+        self.source = Some(Arc::new(OnDemand { storage, path, known }));
     }
 
     pub(crate) fn set_source(&mut self, source: Option<Arc<dyn ReadAt>>) {

@@ -332,6 +332,12 @@ impl ContextPlan {
         session::context_json(self, messages)
     }
 
+    /// The JSON of the context with this JSON in the place of its messages: for callers that make the messages
+    /// themselves.
+    pub fn json_with(&self, messages: &str) -> String {
+        String::from_utf8_lossy(&self.json(messages.as_bytes())).into_owned()
+    }
+
     /// The JSON of everything but the messages, which `messages` must be: the text of an array.
     pub(crate) fn json(&self, messages: &[u8]) -> Vec<u8> {
         let mut start = br#"{"messages":"#.to_vec();

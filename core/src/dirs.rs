@@ -39,6 +39,11 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The names of the variables that count: a binding need not hand over any other.
+    pub fn names() -> &'static [&'static str] {
+        &VARIABLES
+    }
+
     /// The environment of this process.
     pub fn from_process() -> Self {
         VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect()

@@ -62,6 +62,7 @@ pub use manager::{
 pub use record::EntryKind;
 pub use records::{
     build_session_context, load_entries_from, load_entries_from_file, migrate_session_entries, parse_session_entries,
+    plan_session_context,
 };
 pub use session::{ReadOptions, Session};
 pub use tree::Tree;

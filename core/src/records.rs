@@ -1,7 +1,7 @@
 //! Sessions as lists of JSON texts, the header first: what the agent's own functions take and give.
 
 use crate::content::{Content, Loaded};
-use crate::context::{self, Leaf, ModelResolution};
+use crate::context::{self, ContextPlan, Leaf, ModelResolution};
 use crate::error::{Error, Result};
 use crate::header::{Header, NewHeader};
 use crate::load::{self, What};
@@ -66,14 +66,31 @@ pub fn build_session_context(
     leaf: Leaf<'_>,
     resolution: ModelResolution,
 ) -> Result<String> {
+    let content = content_of(entries)?;
+    let plan = context::plan(&content, leaf, resolution)?;
+    Ok(session::context_json(&plan, &session::messages(&content, &plan.messages, None)?))
+}
+
+/// The plan of [`build_session_context`], for a caller that holds the messages itself: of the entries only what
+/// decides about the context has to be there (the base, a message's role, provider and model, and the other types
+/// without their long texts). Entry numbers are places in the list, in which every text must be an object with a
+/// `type` that is neither `session` nor `title`.
+pub fn plan_session_context(
+    entries: &[impl AsRef<str>],
+    leaf: Leaf<'_>,
+    resolution: ModelResolution,
+) -> Result<ContextPlan> {
+    context::plan(&content_of(entries)?, leaf, resolution)
+}
+
+fn content_of(entries: &[impl AsRef<str>]) -> Result<Content> {
     let mut text = Header::new(&NewHeader::default()).line().to_vec();
     text.push(b'\n');
     text.extend(join(entries));
-    let Loaded::Session(content) = Content::load_text(Path::new(""), text) else {
-        return Err(Error::InvalidArgument("the entries are not JSON objects".to_owned()));
-    };
-    let plan = context::plan(&content, leaf, resolution)?;
-    Ok(session::context_json(&plan, &session::messages(&content, &plan.messages, None)?))
+    match Content::load_text(Path::new(""), text) {
+        Loaded::Session(content) => Ok(*content),
+        _ => Err(Error::InvalidArgument("the entries are not JSON objects".to_owned())),
+    }
 }
 
 /// JSON texts have no line ends inside strings, so white space may stand for those between tokens.

@@ -7,7 +7,7 @@ use crate::diagnostics::{self, BlobState, Diagnostics};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::header::{Header, Version};
-use crate::index::EntryNo;
+use crate::index::{EntryNo, NO_TIME};
 use crate::json::Raw;
 use crate::limits;
 use crate::record::EntryKind;
@@ -79,7 +79,7 @@ impl Session {
         Session::of(Content::load_text(path, text.into()), path, options)
     }
 
-    fn of(loaded: Loaded, path: &Path, options: ReadOptions) -> Result<Session> {
+    pub(crate) fn of(loaded: Loaded, path: &Path, options: ReadOptions) -> Result<Session> {
         let refuse = |line: u32, reason| Error::NotASession { path: path.to_owned(), line: line.into(), reason };
         match loaded {
             Loaded::Session(content) => Ok(Session::of_content(*content, options)),
@@ -186,6 +186,17 @@ impl Session {
     /// The id of an entry, by number.
     pub fn id_of(&self, number: u32) -> Option<&str> {
         self.content.index.entries().contains(&number).then(|| self.content.index.id(number))?
+    }
+
+    /// The id that an entry names as its parent, by number.
+    pub fn parent_id_of(&self, number: u32) -> Option<&str> {
+        self.content.index.entries().contains(&number).then(|| self.content.index.parent_id(number))?
+    }
+
+    /// An entry's timestamp in milliseconds since 1970, by number; `None` where it is no time.
+    pub fn time_of(&self, number: u32) -> Option<i64> {
+        let known = self.content.index.entries().contains(&number);
+        known.then(|| self.content.index.slot(number).time).filter(|&time| time != NO_TIME)
     }
 
     /// The type of an entry, by number, without reading the entry.

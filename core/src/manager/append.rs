@@ -97,48 +97,25 @@ impl SessionManager {
     /// `InvalidJson` (nothing was appended); one with an [`Error::entry_id`] says that the entry is in memory and
     /// could not be written yet (P5).
     pub fn append_message(&self, message: &str) -> Result<String> {
-        let (role, usage) = scan_message(message.as_bytes()).map_err(invalid("message"))?;
-        let fields = Cow::Borrowed(message.as_bytes());
-        let entry_type = Cow::Borrowed("message");
-        let appended = Appended { entry_type, kind: EntryKind::Message, fields, role, usage, label: None };
+        let appended = Appended::message(message)?;
         self.add(|_| Ok(appended))
     }
 
     /// Appends an entry of any type whose own fields are the members of a JSON object, in its order. `parentId`,
     /// `id`, `timestamp` and `type` are not taken from it. What the typed appends check is checked here too.
     pub fn append(&self, entry_type: &str, fields: &str) -> Result<String> {
-        json::check(fields.as_bytes()).map_err(invalid(entry_type))?;
-        let object = Raw::new(fields.as_bytes());
-        if !object.is_object() {
-            return Err(Error::InvalidArgument(format!("the fields of a {entry_type} entry must be a JSON object")));
-        }
-        let kind = EntryKind::of(entry_type);
-        match (kind, entry_type) {
-            (EntryKind::Message, _) => {
-                let message = object.get("message").map(Raw::text).unwrap_or("null");
-                return self.append_message(message);
-            }
-            (_, "session" | "title" | "") => {
-                return Err(Error::InvalidArgument(format!("an entry cannot have the type {entry_type:?}")));
-            }
-            _ => {}
-        }
-        let mut members = Members::new();
-        for member in object.members() {
-            let name = member.key.name();
-            if !matches!(&*name, "type" | "id" | "parentId" | "timestamp") {
-                members = members.raw(&name, Some(member.value.text()));
-            }
-        }
-        if kind == EntryKind::CustomMessage && object.get("attribution").is_none() {
-            members = members.string("attribution", "agent");
-        }
-        let text = |name| object.get(name).and_then(Raw::as_str).map(|text| text.into_owned());
-        let label = match kind {
-            EntryKind::Label => text("targetId").zip(Some(text("label"))),
-            _ => None,
-        };
-        self.add_fields(entry_type, members, label)
+        let appended = prepare(entry_type, fields)?;
+        self.add_checked(appended)
+    }
+
+    /// [`SessionManager::append`] behind another leaf: an entry, or none for a new root. Where the append is refused
+    /// the leaf stays where it was. Error also: `EntryNotFound`.
+    pub fn append_behind(&self, parent: Option<&str>, entry_type: &str, fields: &str) -> Result<String> {
+        let appended = prepare(entry_type, fields)?;
+        self.add(|inner| {
+            inner.session.leaf = parent.map(|id| inner.find(id)).transpose()?;
+            Ok(appended)
+        })
     }
 
     /// Appends a change of the thinking level; `None` unsets it.
@@ -258,7 +235,10 @@ impl SessionManager {
         members: Members,
         label: Option<(String, Option<String>)>,
     ) -> Result<String> {
-        let appended = Appended::of(entry_type, members, label);
+        self.add_checked(Appended::of(entry_type, members, label))
+    }
+
+    fn add_checked(&self, appended: Appended<'_>) -> Result<String> {
         self.add(|inner| {
             if let Some((target, _)) = &appended.label {
                 inner.find(target)?;
@@ -284,6 +264,39 @@ impl SessionManager {
     }
 }
 
+/// An entry of any type, of the members of a JSON object.
+fn prepare<'a>(entry_type: &str, fields: &'a str) -> Result<Appended<'a>> {
+    json::check(fields.as_bytes()).map_err(invalid(entry_type))?;
+    let object = Raw::new(fields.as_bytes());
+    if !object.is_object() {
+        return Err(Error::InvalidArgument(format!("the fields of a {entry_type} entry must be a JSON object")));
+    }
+    let kind = EntryKind::of(entry_type);
+    match (kind, entry_type) {
+        (EntryKind::Message, _) => return Appended::message(object.get("message").map(Raw::text).unwrap_or("null")),
+        (_, "session" | "title" | "") => {
+            return Err(Error::InvalidArgument(format!("an entry cannot have the type {entry_type:?}")));
+        }
+        _ => {}
+    }
+    let mut members = Members::new();
+    for member in object.members() {
+        let name = member.key.name();
+        if !matches!(&*name, "type" | "id" | "parentId" | "timestamp") {
+            members = members.raw(&name, Some(member.value.text()));
+        }
+    }
+    if kind == EntryKind::CustomMessage && object.get("attribution").is_none() {
+        members = members.string("attribution", "agent");
+    }
+    let text = |name| object.get(name).and_then(Raw::as_str).map(|text| text.into_owned());
+    let label = match kind {
+        EntryKind::Label => text("targetId").zip(Some(text("label").filter(|label| !label.is_empty()))),
+        _ => None,
+    };
+    Ok(Appended::of(entry_type, members, label))
+}
+
 /// An entry that is about to be added: its own fields, as they follow in the line.
 pub(super) struct Appended<'a> {
     entry_type: Cow<'static, str>,
@@ -293,6 +306,22 @@ pub(super) struct Appended<'a> {
     role: Role,
     usage: Option<crate::usage::Usage>,
     label: Option<(String, Option<String>)>,
+}
+
+impl<'a> Appended<'a> {
+    /// `message` is the JSON of the message.
+    fn message(message: &'a str) -> Result<Appended<'a>> {
+        let (role, usage) = scan_message(message.as_bytes()).map_err(invalid("message"))?;
+        let fields = Cow::Borrowed(message.as_bytes());
+        Ok(Appended {
+            entry_type: Cow::Borrowed("message"),
+            kind: EntryKind::Message,
+            fields,
+            role,
+            usage,
+            label: None,
+        })
+    }
 }
 
 impl Appended<'static> {

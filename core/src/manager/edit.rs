@@ -39,6 +39,17 @@ impl SessionManager {
         inner.rewrite_entries(changed)
     }
 
+    /// [`SessionManager::rewrite_entries`] for numbers that belong to a [`SessionManager::numbering`]. Returns `false`,
+    /// and nothing has happened, where that is not the numbering any more.
+    pub fn rewrite_entries_of(&self, numbering: u64, changed: &[(u32, &str)]) -> Result<bool> {
+        let mut inner = self.lock();
+        self.check_writable(&inner)?;
+        if inner.renumbered != numbering {
+            return Ok(false);
+        }
+        inner.rewrite_entries(changed).map(|()| true)
+    }
+
     /// Puts another line in the place of the entry that an id finds, and rewrites the file. Errors: `EntryNotFound`,
     /// `InvalidJson`.
     pub fn replace_entry(&self, id: &str, line: &str) -> Result<()> {

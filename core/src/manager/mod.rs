@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::index::EntryNo;
 use crate::journal::{Journal, Memory};
 use crate::session::{ReadOptions, Session};
+use crate::storage::{FileStat, SessionStorage};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -67,6 +68,8 @@ struct Inner {
     /// The file is not to be made yet: there is no assistant message.
     deferred: bool,
     closed: bool,
+    /// What the file was that a closed session has let go of.
+    released: Option<FileStat>,
     /// Artifact ids below this one were given out.
     next_artifact: u64,
     lock_wait: Duration,
@@ -95,7 +98,33 @@ impl SessionManager {
     /// Looks at the session: everything that [`Session`] answers. No append happens meanwhile, so `look` must not call
     /// this manager: it would wait for itself.
     pub fn read<R>(&self, look: impl FnOnce(&Session) -> R) -> R {
-        look(&self.lock().session)
+        self.read_numbered(|_, session| look(session))
+    }
+
+    /// [`SessionManager::read`] together with the [`SessionManager::numbering`] that the numbers in it belong to.
+    pub fn read_numbered<R>(&self, look: impl FnOnce(u64, &Session) -> R) -> R {
+        let mut inner = self.lock();
+        self.hold_again(&mut inner);
+        let seen = look(inner.renumbered, &inner.session);
+        inner.let_go(&self.options.storage);
+        seen
+    }
+
+    /// A closed session holds no file, so for a look at it the file is opened again; where another one of the same
+    /// session is in its place, that counts.
+    fn hold_again(&self, inner: &mut Inner) {
+        let Some(known) = inner.released else { return };
+        let reader = self.options.storage.open_reader(&inner.session.content.path);
+        match reader.and_then(|reader| Ok((reader.stat()?, reader))) {
+            Ok((found, reader)) if found == known => inner.session.content.set_source(Some(reader)),
+            Ok(_) => {
+                if let Err(error) = self.refresh_read_only(inner) {
+                    log::debug!("a closed session was replaced: {error}");
+                }
+            }
+            // Reading an entry gives the error.
+            Err(_) => {}
+        }
     }
 
     /// Counts up when entries got other numbers: another session was opened in this manager, or the file was replaced
@@ -180,8 +209,10 @@ impl SessionManager {
             return Ok(Vec::new());
         }
         let (numbering, known) = (inner.renumbered, inner.session.len() as u32);
-        if self.options.read_only || inner.unsupported {
-            self.refresh_read_only(&mut inner)?;
+        if self.options.read_only || inner.unsupported || inner.closed {
+            let refreshed = self.refresh_read_only(&mut inner);
+            inner.let_go(&self.options.storage);
+            refreshed?;
         } else {
             let (journal, mut memory) = inner.parts();
             journal.refresh(&mut memory, self.options.lock_wait)?;
@@ -231,8 +262,9 @@ impl SessionManager {
         self.flush()
     }
 
-    /// Flushes and lets go of the file; later writes fail with `Closed`, reading goes on. After an error the session
-    /// stays open, so that closing can be tried again.
+    /// Flushes and lets go of the file; later writes fail with `Closed`. Reading goes on, opening the file when it has
+    /// to; where another program has replaced it, the new one is read. After an error the session stays open, so that
+    /// closing can be tried again.
     pub fn close(&self) -> Result<()> {
         let left = self.leave();
         let (mut inner, result) = match left {
@@ -240,7 +272,11 @@ impl SessionManager {
             Err(error) => (self.lock(), Err(error)),
         };
         inner.journal.close();
-        inner.closed |= result.is_ok();
+        if result.is_ok() && !inner.closed {
+            inner.closed = true;
+            inner.released = inner.session.content.source().and_then(|source| source.stat().ok());
+            inner.let_go(&self.options.storage);
+        }
         result
     }
 
@@ -262,6 +298,13 @@ impl SessionManager {
 impl Inner {
     fn find(&self, id: &str) -> Result<EntryNo> {
         self.session.content.index.by_id(id).ok_or_else(|| Error::EntryNotFound { id: id.to_owned() })
+    }
+
+    /// A closed session holds no file open.
+    fn let_go(&mut self, storage: &Arc<dyn SessionStorage>) {
+        if let Some(known) = self.released {
+            self.session.content.let_go_of_source(storage, known);
+        }
     }
 
     fn parts(&mut self) -> (&mut Journal, Memory<'_>) {

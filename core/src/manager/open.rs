@@ -32,6 +32,7 @@ pub(super) struct Opened {
 pub(super) struct Left {
     opened: Opened,
     closed: bool,
+    released: Option<FileStat>,
     next_artifact: u64,
     error: Option<PersistError>,
 }
@@ -176,6 +177,7 @@ impl SessionManager {
             persistent: false,
             deferred: true,
             closed: false,
+            released: None,
             next_artifact: 0,
             lock_wait: options.lock_wait,
             unsupported: false,
@@ -285,14 +287,20 @@ impl SessionManager {
         let reader = self.options.storage.open_reader(&path).map_err(Error::io_at("open", &path))?;
         let stat = reader.stat().map_err(Error::io_at("open", &path))?;
         if inner.journal.known() == Some(stat.id) && inner.session.content.goes_on_in(&*reader, stat.len)? {
-            return inner.session.content.add_tail(reader, stat.len);
+            inner.session.content.add_tail(reader, stat.len)?;
+        } else {
+            let leaf = inner.session.leaf_id();
+            let session = Session::of(Content::load(&path, reader, stat.len)?, &path, self.read_options())?;
+            let found = session.header().id();
+            if found != inner.session.header().id() {
+                return Err(Error::Replaced { path, found });
+            }
+            inner.session = session;
+            inner.session.leaf = leaf.and_then(|id| inner.session.content.index.by_id(&id)).or(inner.session.leaf);
+            inner.journal.set_known(stat.id);
+            inner.renumbered += 1;
         }
-        let leaf = inner.session.leaf_id();
-        let session = Session::read_from(&*self.options.storage, &path, self.read_options())?;
-        inner.session = session;
-        inner.session.leaf = leaf.and_then(|id| inner.session.content.index.by_id(&id)).or(inner.session.leaf);
-        inner.journal.set_known(stat.id);
-        inner.renumbered += 1;
+        inner.released = inner.closed.then_some(stat);
         Ok(())
     }
 
@@ -345,6 +353,7 @@ impl Inner {
         Left {
             opened,
             closed: std::mem::replace(&mut self.closed, false),
+            released: self.released.take(),
             next_artifact: std::mem::replace(&mut self.next_artifact, 0),
             error: self.error.take(),
         }
@@ -354,6 +363,7 @@ impl Inner {
     pub(super) fn go_back(&mut self, left: Left) {
         self.take(left.opened);
         (self.closed, self.next_artifact, self.error) = (left.closed, left.next_artifact, left.error);
+        self.released = left.released;
     }
 }
 

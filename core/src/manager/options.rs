@@ -20,6 +20,16 @@ pub enum Profile {
     Agent,
 }
 
+impl Profile {
+    /// Who decides `models.default`.
+    pub fn model_resolution(self) -> ModelResolution {
+        match self {
+            Profile::Document => ModelResolution::ModelChange,
+            Profile::Agent => ModelResolution::Latest,
+        }
+    }
+}
+
 /// What becomes of a file that has bytes but no valid header when it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnInvalid {
@@ -90,7 +100,7 @@ impl ManagerOptions {
     pub fn profile(mut self, profile: Profile) -> ManagerOptions {
         let agent = profile == Profile::Agent;
         self.layout = if agent { Layout::HomeRelative } else { Layout::Document };
-        self.model_resolution = if agent { ModelResolution::Latest } else { ModelResolution::ModelChange };
+        self.model_resolution = profile.model_resolution();
         self.migrate_at_once = !agent;
         self
     }
