@@ -305,8 +305,11 @@ impl Content {
             reason: fault.reason.to_owned(),
         };
         let envelope = Envelope::of_line(&line).map_err(invalid)?;
-        let RecordType::Entry(kind) = envelope.record else {
-            return Err(Error::InvalidArgument("a session header or title record is no entry".to_owned()));
+        let kind = match envelope.record {
+            RecordType::Entry(kind) => kind,
+            // One that does not lead the file is an entry of unknown type.
+            RecordType::Title => EntryKind::Other,
+            RecordType::Session => return Err(Error::InvalidArgument("a session header is no entry".to_owned())),
         };
         let text = |raw: Option<Raw<'_>>| raw.and_then(Raw::as_str).map(Cow::into_owned);
         let (id, parent) = (text(envelope.id), text(envelope.parent));
@@ -433,18 +436,32 @@ impl Content {
         if !same_links {
             self.index = self.reindexed(changed, &new)?;
         }
-        self.usage -= before;
-        self.usage += new.usage;
         for (&entry, number) in changed.keys().zip(new.index.entries()) {
             let Slot { kind, role, time, .. } = *new.index.slot(number);
             let slot = self.index.slot_mut(entry);
             (slot.kind, slot.role, slot.time) = (kind, role, time);
             self.replace_line(entry, new.in_memory(number).unwrap_or_default().to_vec());
         }
+        if before != new.usage {
+            self.usage = self.counted_usage()?;
+        }
         Ok(())
     }
 
     /// The index as it is with the ids, parents and labels of changed entries, which `new` holds.
+    /// The sums, counted anew: subtracting what an entry no longer says would not give the same floating-point sums.
+    fn counted_usage(&self) -> Result<Usage> {
+        let mut usage = Usage::default();
+        let mut lines = self.lines(256 << 10);
+        for entry in self.index.entries() {
+            if matches!(self.index.slot(entry).role, Role::Assistant | Role::ToolResult) {
+                let line = lines.get(entry)?;
+                usage += Envelope::of_line(&line).ok().and_then(|envelope| envelope.usage).unwrap_or_default();
+            }
+        }
+        Ok(usage)
+    }
+
     fn reindexed(&self, changed: &BTreeMap<EntryNo, Vec<u8>>, new: &Content) -> Result<Index> {
         let mut index = Index::default();
         let mut lines = self.lines(64 << 10);

@@ -184,7 +184,7 @@ impl<'a> Planner<'a> {
             let line = self.lines.get(entry)?;
             let change = Raw::new(&line);
             let Some(model) = model(change) else { continue };
-            let role = change.get("role").and_then(Raw::as_str).filter(|role| !role.is_empty());
+            let role = change.get("role").and_then(Raw::as_str);
             let role = role.as_deref().unwrap_or("default");
             if role == "default" {
                 default_set_at = Some(place);

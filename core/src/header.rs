@@ -253,6 +253,14 @@ impl Fields {
         }
     }
 
+    /// A member exactly as it is spelled elsewhere.
+    pub(crate) fn spelled(&mut self, key: &[u8], value: &[u8]) {
+        self.0.push(b',');
+        self.0.extend_from_slice(key);
+        self.0.push(b':');
+        self.0.extend_from_slice(value);
+    }
+
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
     }

@@ -145,7 +145,7 @@ impl<'a> Envelope<'a> {
 
 /// Checks that `text` is one JSON object and reads what the index needs of it as a message.
 pub(crate) fn scan_message(text: &[u8]) -> Result<(Role, Option<Usage>), Malformed> {
-    let mut scanner = Scanner::new(text, 0);
+    let mut scanner = Scanner::within(text, 1);
     scanner.skip_white();
     let Some(message) = Message::scan(&mut scanner)? else {
         return Err(Malformed { offset: 0, reason: "not a JSON object" });

@@ -225,7 +225,7 @@ impl Session {
         let kind = |entry: &&u32| self.content.index.slot(**entry).kind == EntryKind::ModelChange;
         let Some(&entry) = path.iter().rev().find(kind) else { return Ok(None) };
         let line = self.content.line(entry)?;
-        let role = Raw::new(&line).get("role").and_then(Raw::as_str).filter(|role| !role.is_empty());
+        let role = Raw::new(&line).get("role").and_then(Raw::as_str);
         Ok(Some(role.map_or("default".to_owned(), |role| role.into_owned())))
     }
 

@@ -55,14 +55,3 @@ impl std::ops::AddAssign for Usage {
         self.cost += other.cost;
     }
 }
-
-impl std::ops::SubAssign for Usage {
-    fn sub_assign(&mut self, other: Usage) {
-        self.input -= other.input;
-        self.output -= other.output;
-        self.cache_read -= other.cache_read;
-        self.cache_write -= other.cache_write;
-        self.premium_requests -= other.premium_requests;
-        self.cost -= other.cost;
-    }
-}

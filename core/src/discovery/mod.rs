@@ -20,6 +20,7 @@ use crate::Error;
 
 pub(crate) use files::on_all_cores;
 pub use list::{ListOptions, Listing, SessionInfo, list, list_all};
+pub(crate) use recent::is_session;
 pub use recent::{Recent, RecentSessionInfo, find_most_recent_session, get_recent_sessions, most_recent_for_cwd};
 pub use resolve::{Resolved, resolve_resumable_session};
 

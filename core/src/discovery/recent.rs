@@ -145,3 +145,8 @@ fn newest(
     };
     files.into_iter().map(|file| file.path).find(|path| fits(path))
 }
+
+/// Whether there is a file at the path that begins with a session header.
+pub(crate) fn is_session(storage: &dyn SessionStorage, path: &Path) -> bool {
+    Head::read(storage, path, Want::Header).is_ok()
+}

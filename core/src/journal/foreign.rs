@@ -20,6 +20,7 @@ impl Journal {
         if same_content && memory.content.goes_on_in(&*reader, stat.len)? {
             memory.content.add_tail(reader, stat.len)?;
             self.pending.retain(|pending| memory.content.index.slot(pending.entry).line == 0);
+            self.unknown_from = 0;
             return Ok(Done::Yes);
         }
         let path = memory.content.path.clone();

@@ -83,6 +83,8 @@ pub(crate) struct Journal {
     known: Option<FileId>,
     has_file: bool,
     pending: VecDeque<Pending>,
+    /// No pending entry before this one has an unknown form.
+    unknown_from: usize,
     rewrite: bool,
     /// The file is of an older version, and is to be rewritten together with the next write.
     migrate_later: bool,
@@ -105,6 +107,7 @@ impl Journal {
             known: None,
             has_file: false,
             pending: VecDeque::new(),
+            unknown_from: 0,
             rewrite: false,
             migrate_later: false,
             changed: Vec::new(),
@@ -131,6 +134,7 @@ impl Journal {
     }
 
     pub(crate) fn add(&mut self, entry: EntryNo) {
+        self.unknown_from = self.unknown_from.min(self.pending.len());
         self.pending.push_back(Pending { entry, form: Form::Unknown });
     }
 
@@ -149,6 +153,7 @@ impl Journal {
         for entry in entries {
             if let Ok(at) = self.pending.binary_search_by_key(&entry, |pending| pending.entry) {
                 self.pending[at].form = Form::Unknown;
+                self.unknown_from = self.unknown_from.min(at);
             }
             self.changed.push(entry);
         }
@@ -262,13 +267,15 @@ impl Journal {
     /// may last, and before the line that names them is written.
     fn prepare(&mut self, content: &Content) -> Result<()> {
         let blobs = &self.blobs;
-        for pending in &mut self.pending {
+        let unknown = self.unknown_from.min(self.pending.len());
+        for pending in self.pending.range_mut(unknown..) {
             if let Form::Unknown = pending.form {
                 let line = content.in_memory(pending.entry).unwrap_or_default();
                 let short = limits::persist_form(line, &mut |bytes| Ok(blobs.put(bytes)?.hex()))?;
                 pending.form = short.map_or(Form::AsItIs, Form::Short);
             }
         }
+        self.unknown_from = self.pending.len();
         Ok(())
     }
 
@@ -340,6 +347,7 @@ impl Journal {
                 content.add_tail(reader, offset + self.buffer.len() as u64)?;
                 let index = &content.index;
                 self.pending.retain(|pending| index.slot(pending.entry).line == 0);
+                self.unknown_from = 0;
                 continue;
             }
             content.end = offset + self.buffer.len() as u64;
@@ -351,6 +359,7 @@ impl Journal {
                 content.moved_to_file(entry, offset + lead, len, content.lines);
             }
             self.pending.pop_front();
+            self.unknown_from = self.unknown_from.saturating_sub(1);
         }
         self.buffer.shrink_to(1 << 20);
         Ok(())

@@ -44,7 +44,7 @@ impl Nest {
     fn set(&mut self, level: usize, object: bool) {
         let (word, bit) = (level / 64, level % 64);
         if word > self.rest.len() {
-            self.rest.push(0);
+            self.rest.resize(word, 0);
         }
         let word = if word == 0 { &mut self.first } else { &mut self.rest[word - 1] };
         *word = *word & !(1 << bit) | u64::from(object) << bit;
@@ -60,6 +60,11 @@ impl Nest {
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a [u8], pos: usize) -> Self {
         Scanner { text, pos, depth: 0, nest: Nest::default(), non_ascii: false, open: None }
+    }
+
+    /// Like `new`, for a text that will stand `levels` levels deep in another.
+    pub(crate) fn within(text: &'a [u8], levels: usize) -> Self {
+        Scanner { depth: levels, ..Scanner::new(text, 0) }
     }
 
     /// Like `new`, for text that is known to be damaged: keeps where the open objects began.
@@ -382,7 +387,12 @@ impl<'a> Key<'a> {
 
 /// Checks that `text` is exactly one JSON value with nothing but white space around it.
 pub fn check(text: &[u8]) -> Result<(), Malformed> {
-    let mut scanner = Scanner::new(text, 0);
+    check_within(text, 0)
+}
+
+/// [`check`] for a text that will stand `levels` levels deep in another, which must not become too deep by it.
+pub(crate) fn check_within(text: &[u8], levels: usize) -> Result<(), Malformed> {
+    let mut scanner = Scanner::within(text, levels);
     scanner.value()?;
     scanner.end()?;
     scanner.check_utf8(0)

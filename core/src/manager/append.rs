@@ -63,7 +63,7 @@ impl Members {
     /// A value that a caller gives as JSON text.
     fn json(mut self, name: &str, value: Option<&str>) -> Result<Members> {
         if let Some(value) = value {
-            json::check(value.as_bytes()).map_err(invalid(name))?;
+            json::check_within(value.as_bytes(), 1).map_err(invalid(name))?;
             self.0.raw(name, Some(value.as_bytes()));
         }
         Ok(self)
@@ -283,7 +283,7 @@ fn prepare<'a>(entry_type: &str, fields: &'a str) -> Result<Appended<'a>> {
     for member in object.members() {
         let name = member.key.name();
         if !matches!(&*name, "type" | "id" | "parentId" | "timestamp") {
-            members = members.raw(&name, Some(member.value.text()));
+            members.0.spelled(&object.bytes()[member.key.span()], member.value.bytes());
         }
     }
     if kind == EntryKind::CustomMessage && object.get("attribution").is_none() {

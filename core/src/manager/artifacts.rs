@@ -5,7 +5,9 @@ use crate::artifacts;
 use crate::blob::BlobRef;
 use crate::error::{Error, Result};
 use crate::storage::SessionStorage;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 impl SessionManager {
     /// The directory of the session's artifacts, whether or not it is there; `None` in memory.
@@ -13,23 +15,45 @@ impl SessionManager {
         self.session_file().map(|file| artifacts::artifacts_dir(&file))
     }
 
-    /// An id and a path for a new artifact, in a directory that is there: `<n>.<toolType>.log`. Ids count up from the
-    /// largest there and are given out once. `None` in memory.
+    /// An id and a path for a new artifact: `<n>.<toolType>.log`, an empty file that is the caller's to fill. Ids count
+    /// up from the largest there, and no other manager is given the same path. `None` in memory.
     pub fn allocate_artifact_path(&self, tool_type: &str) -> Result<Option<(String, PathBuf)>> {
-        let Some(dir) = self.artifacts_dir() else { return Ok(None) };
-        self.options.storage.ensure_dir(&dir).map_err(Error::io_at("create", &dir))?;
-        let names = self.artifact_names(&dir)?;
-        let mut inner = self.lock();
-        let id = artifacts::next_id(names.iter().map(String::as_str)).max(inner.next_artifact);
-        inner.next_artifact = id + 1;
-        Ok(Some((id.to_string(), dir.join(artifacts::file_name(id, tool_type)))))
+        self.make_artifact(b"", tool_type)
     }
 
     /// Saves an artifact and returns its id; `None` in memory.
     pub fn save_artifact(&self, content: &[u8], tool_type: &str) -> Result<Option<String>> {
-        let Some((id, path)) = self.allocate_artifact_path(tool_type)? else { return Ok(None) };
-        self.options.storage.write_text(&path, content, false).map_err(Error::io_at("write", &path))?;
-        Ok(Some(id))
+        Ok(self.make_artifact(content, tool_type)?.map(|(id, _)| id))
+    }
+
+    /// Makes the file of a new artifact, under an id that no other manager has given out.
+    fn make_artifact(&self, content: &[u8], tool_type: &str) -> Result<Option<(String, PathBuf)>> {
+        let storage = &self.options.storage;
+        let Some(dir) = self.artifacts_dir() else { return Ok(None) };
+        self.check_writable(&self.lock())?;
+        storage.ensure_dir(&dir).map_err(Error::io_at("create", &dir))?;
+        loop {
+            let names = self.artifact_names(&dir)?;
+            let id = {
+                let mut inner = self.lock();
+                let id = artifacts::next_id(names.iter().map(String::as_str)).max(inner.next_artifact);
+                inner.next_artifact = id + 1;
+                id
+            };
+            let path = dir.join(artifacts::file_name(id, tool_type));
+            let mut writer = storage.open_writer(&path).map_err(Error::io_at("create", &path))?;
+            let made = match writer.begin(Duration::ZERO) {
+                Ok(None) => writer.create(content).map(drop),
+                Ok(Some(_)) => Err(ErrorKind::AlreadyExists.into()),
+                Err(error) => Err(error),
+            };
+            match made {
+                Ok(()) => return Ok(Some((id.to_string(), path))),
+                // Another manager was faster, or is filling the file.
+                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::TimedOut) => {}
+                Err(error) => return Err(Error::io_at("create", &path)(error)),
+            }
+        }
     }
 
     /// The path of an artifact that is there.
@@ -47,6 +71,9 @@ impl SessionManager {
 
     /// Stores bytes in the blob store, durably.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<BlobRef> {
+        if self.options.read_only {
+            return Err(Error::ReadOnly { path: self.blobs.dir().to_owned() });
+        }
         self.blobs.put(bytes)
     }
 }

@@ -4,6 +4,7 @@ use super::{Inner, SessionManager};
 use crate::error::{Error, Result};
 use crate::header::TitleSource;
 use crate::journal::HeaderEdit;
+use crate::record::Role;
 use crate::time;
 use std::collections::BTreeMap;
 
@@ -72,6 +73,8 @@ impl Inner {
             lines.insert(*number, line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect());
         }
         self.session.content.change(&lines)?;
+        let assistant = |number: &u32| self.session.content.index.slot(*number).role == Role::Assistant;
+        self.deferred &= !lines.keys().any(assistant);
         self.journal.change(lines.into_keys());
         self.settle()
     }

@@ -41,6 +41,7 @@ impl SessionManager {
     /// A new session in the directory of a working directory. Its file is made with the first assistant message.
     pub fn create(cwd: impl AsRef<Path>, options: ManagerOptions) -> Result<SessionManager> {
         let cwd = absolute(cwd.as_ref());
+        may_write(&options, &options.dir_for(&cwd))?;
         let manager = SessionManager::shell(options, &cwd, true);
         {
             let mut inner = manager.lock();
@@ -96,7 +97,12 @@ impl SessionManager {
         options: ManagerOptions,
     ) -> Result<SessionManager> {
         let cwd = absolute(cwd.as_ref());
+        may_write(&options, source.as_ref())?;
         let source = Session::read_from(&*options.storage, source.as_ref(), ReadOptions::default())?;
+        if source.content.header.version() == Version::Unsupported {
+            let (path, version) = (source.path().to_owned(), source.file_version());
+            return Err(Error::UnsupportedVersion { path, version });
+        }
         let manager = SessionManager::shell(options, &cwd, true);
         {
             let mut inner = manager.lock();
@@ -210,9 +216,11 @@ impl SessionManager {
     }
 
     fn open_file(&self, path: &Path) -> Result<Opened> {
+        // A manager that writes nothing opens what is there, and nothing else.
+        let leave_alone = self.options.read_only || !self.is_persisted();
         let reader = match self.options.storage.open_reader(path) {
             Ok(reader) => reader,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !self.options.read_only => {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !leave_alone => {
                 return Ok(self.init(path, None));
             }
             Err(error) => return Err(Error::io_at("open", path)(error)),
@@ -227,10 +235,10 @@ impl SessionManager {
                 let session = Session::of_content(*content, self.read_options());
                 Ok(Opened { session, journal, deferred: false, unsupported, moved_aside: None })
             }
-            Loaded::Blank if self.options.read_only => Err(refuse(1, "the file is empty".to_owned())),
+            Loaded::Blank if leave_alone => Err(refuse(1, "the file is empty".to_owned())),
             Loaded::Blank => Ok(self.init(path, None)),
             Loaded::NotASession { line, reason } => {
-                if self.options.read_only || self.options.on_invalid == OnInvalid::Refuse {
+                if leave_alone || self.options.on_invalid == OnInvalid::Refuse {
                     return Err(refuse(line, reason));
                 }
                 match self.move_invalid(path, &stat)? {
@@ -367,6 +375,10 @@ impl Inner {
     }
 }
 
+fn may_write(options: &ManagerOptions, path: &Path) -> Result<()> {
+    if options.read_only { Err(Error::ReadOnly { path: path.to_owned() }) } else { Ok(()) }
+}
+
 /// A working directory as it stands in headers.
 pub(super) fn absolute(cwd: &Path) -> PathBuf {
     crate::dirs::normalize(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned()))
@@ -382,7 +394,8 @@ fn recorded(options: &ManagerOptions, cwd: &Path) -> Option<PathBuf> {
     let file = options.terminal.as_ref()?.file(&options.dirs);
     let text = options.storage.read_text_prefix(&file, 64 << 10).ok()?;
     let crumb = breadcrumb::parse(std::str::from_utf8(&text).ok()?)?;
-    let there = crumb.is_for(cwd) && options.storage.exists(&crumb.session_file).unwrap_or(false);
+    // What is no session is not this terminal's, whatever the breadcrumb says: it is not to be moved aside.
+    let there = crumb.is_for(cwd) && discovery::is_session(&*options.storage, &crumb.session_file);
     there.then_some(crumb.session_file)
 }
 

@@ -43,17 +43,17 @@ impl SessionManager {
         {
             let mut inner = self.lock();
             let content = &inner.session.content;
-            if content.header.id() == state.id && content.path == state.file {
+            if content.header.id() == state.id {
                 inner.session.leaf = leaf_of(&inner.session);
                 return Ok(());
             }
         }
+        let exists = || self.options.storage.exists(&state.file).map_err(Error::io_at("look for", &state.file));
         match &state.text {
-            None => match self.options.storage.exists(&state.file) {
-                Ok(true) => self.set_session_file(&state.file)?,
-                Ok(false) => return Err(Error::NotFound { path: state.file.clone() }),
-                Err(error) => return Err(Error::io_at("look for", &state.file)(error)),
-            },
+            None if !exists()? => return Err(Error::NotFound { path: state.file.clone() }),
+            None => self.set_session_file(&state.file)?,
+            // Its file was made since.
+            Some(_) if self.is_persisted() && exists()? => self.set_session_file(&state.file)?,
             Some(text) => {
                 let Loaded::Session(mut content) = Content::load_text(&state.file, text.clone()) else {
                     return Err(Error::InvalidArgument("the captured state is no session".to_owned()));

@@ -33,6 +33,9 @@ impl SessionManager {
     /// message. What the old session still had to write is written first; after an error the old session stays.
     pub fn new_session(&self, parent_session: Option<&str>) -> Result<Option<PathBuf>> {
         let mut inner = self.leave()?;
+        if self.options.read_only {
+            return Err(Error::ReadOnly { path: inner.session_dir.clone() });
+        }
         let opened = self.fresh(&inner.session_dir, &inner.cwd, parent_session);
         inner.take(opened);
         drop(inner);
@@ -142,13 +145,21 @@ impl SessionManager {
         };
         let text = cwd.to_string_lossy().into_owned();
         let dir = if inner.persistent { self.options.dir_for(&cwd) } else { PathBuf::new() };
-        let in_file = inner.persistent && !inner.deferred;
+        let persistent = inner.persistent;
+        let in_file = persistent && !inner.deferred;
         let content = &mut inner.session.content;
         if !in_file {
-            HeaderEdit::Cwd(text).apply(content);
-            if let Some(name) = content.path.file_name() {
-                content.path = dir.join(name);
+            let path = content.path.file_name().map(|name| dir.join(name)).unwrap_or_default();
+            if persistent {
+                let (from, to) = (artifacts::artifacts_dir(&content.path), artifacts::artifacts_dir(&path));
+                let storage = &self.options.storage;
+                if storage.exists(&from).map_err(Error::io_at("look for", &from))? {
+                    storage.ensure_dir(&dir).map_err(Error::io_at("create", &dir))?;
+                    storage.rename(&from, &to).and_then(|synced| synced).map_err(Error::io_at("move", &from))?;
+                }
             }
+            HeaderEdit::Cwd(text).apply(content);
+            content.path = path;
             (inner.cwd, inner.session_dir) = (cwd, dir);
             return Ok(());
         }
