@@ -8,6 +8,7 @@ use crate::header::Fields;
 use crate::index::{EntryNo, NO_TIME};
 use crate::json::{self, Raw};
 use crate::record::{EntryKind, Role};
+use crate::session;
 use std::collections::{HashMap, HashSet};
 
 /// Which leaf a context is built for.
@@ -326,6 +327,11 @@ fn made_up(entry: Raw<'_>, source: MessageSource, time: i64) -> Vec<u8> {
 }
 
 impl ContextPlan {
+    /// The JSON of the whole context, given the JSON of its messages: what [`crate::Session::messages`] gave for this plan.
+    pub fn to_json(&self, messages: &[String]) -> String {
+        session::context_json(self, messages)
+    }
+
     /// The JSON of the context with this JSON in the place of its messages: for callers that make the messages
     /// themselves.
     pub fn json_with(&self, messages: &str) -> String {

@@ -70,10 +70,19 @@ impl Fault {
     }
 
     /// Pages, or the tables behind the full-text index, do not hold what they must. SQLite reports missing or
-    /// unreadable index tables as the general error (`Unknown`), and index rows that are there twice as a violated
-    /// constraint, which no prompt can cause by itself.
+    /// unreadable index tables as the general error (`Unknown`), index rows that are there twice as a violated
+    /// constraint, which no prompt can cause by itself, and a damaged length as a lack of memory; where memory really
+    /// lacks, rebuilding fails in the same way and changes nothing.
     pub(super) fn is_damage(&self) -> bool {
-        matches!(self.code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown | ErrorCode::ConstraintViolation))
+        matches!(
+            self.code(),
+            Some(
+                ErrorCode::DatabaseCorrupt
+                    | ErrorCode::Unknown
+                    | ErrorCode::ConstraintViolation
+                    | ErrorCode::OutOfMemory
+            )
+        )
     }
 
     /// There is no room.

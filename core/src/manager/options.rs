@@ -105,12 +105,13 @@ impl ManagerOptions {
         self
     }
 
-    /// The blob store of these directories.
+    /// The blob store in [`AgentDirs::blobs`].
     pub fn blob_store(&self) -> Arc<BlobStore> {
         Arc::new(BlobStore::new(Arc::clone(&self.storage), self.dirs.blobs.clone()))
     }
 
-    pub(crate) fn dir_for(&self, cwd: &Path) -> PathBuf {
+    /// The directory where new sessions of a working directory go.
+    pub fn dir_for(&self, cwd: &Path) -> PathBuf {
         self.session_dir.clone().unwrap_or_else(|| self.dirs.session_dir(cwd, self.layout))
     }
 }

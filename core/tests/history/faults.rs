@@ -17,12 +17,14 @@ fn filled() -> Dir {
     dir
 }
 
-const DAMAGES: [&str; 12] = [
+const DAMAGES: [&str; 13] = [
     "DELETE FROM history_fts_data",
     "DELETE FROM history_fts_data WHERE id > 10",
     "UPDATE history_fts_data SET block = zeroblob(length(block))",
     "UPDATE history_fts_data SET block = x'ffffffff' WHERE id > 10",
     "UPDATE history_fts_data SET block = randomblob(100) WHERE id = 10",
+    // A length that no memory could hold: SQLite answers "out of memory".
+    "UPDATE history_fts_data SET block = x'd7ffe4587744d5eb783e96968f89be828565e07e5f7d784e' WHERE id = 10",
     "DELETE FROM history_fts_idx",
     "DELETE FROM history_fts_docsize WHERE id % 2",
     "UPDATE history_fts_config SET v = 99",
