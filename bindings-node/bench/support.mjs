@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
 export const runtime = "Bun" in globalThis ? `bun ${Bun.version}` : `node ${process.versions.node}`;
 
 // Sessions of a measurement are below a directory of their own, and gone after it.
@@ -39,4 +42,11 @@ export function percentile(values, share) {
 export function report(what, result, goal, met) {
   console.log(`${met ? "ok  " : "MISS"} ${runtime}  ${what}: ${result} (goal: ${goal})`);
   if (!met) process.exitCode = 1;
+}
+
+// Collects what earlier measurements left, so that no measurement pays for another.
+export function collect() {
+  if ("Bun" in globalThis) return Bun.gc(true);
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
 }
