@@ -134,6 +134,9 @@ pub trait DiskFile: Send + Sync + 'static {
         false
     }
 
+    /// Others write to this content too: a lock that is kept after `unlock` would only make them wait.
+    fn shared_with_others(&self) {}
+
     /// Length and number of names: a part of `stat`, cheaper where the system has a way.
     fn look(&self) -> io::Result<(u64, u64)> {
         self.stat().map(|stat| (stat.len, stat.links))

@@ -4,7 +4,8 @@
 //! Rules that keep this harmless for other writers:
 //! - Only a writer that comes back within [`BURST`] keeps the lock, and for at most [`LONGEST`] at a stretch; then it
 //!   lets go and stays away for [`REST`], in which a waiting writer's next attempt falls.
-//! - A writer that found the lock taken keeps nothing for [`SHY`]: where several write, each lets go after each write.
+//! - A writer that found the lock taken, or the file written by another, keeps nothing for [`SHY`]: where several write,
+//!   each lets go after each write.
 //! - What a writer keeps and does not use is released after [`IDLE`] by a thread that does nothing else.
 
 use std::fs::{File, TryLockError};
@@ -54,6 +55,11 @@ impl Leased {
         let mut state = self.state();
         state.in_use |= state.held;
         state.held
+    }
+
+    /// Somebody else wrote since: as good as having found the lock taken.
+    pub(super) fn shared_with_others(&self) {
+        self.state().busy = Some(Instant::now());
     }
 
     pub(super) fn try_lock(&self) -> Result<(), TryLockError> {

@@ -188,6 +188,10 @@ impl DiskFile for RealFile {
         self.lock.resume()
     }
 
+    fn shared_with_others(&self) {
+        self.lock.shared_with_others();
+    }
+
     fn appended_to(&self) -> io::Result<Option<u64>> {
         // An append leaves the position behind its last byte.
         self.file().stream_position().map(Some)

@@ -117,6 +117,9 @@ impl<D: Disk> FileWriter<D> {
             return Ok(Attempt::Stale);
         }
         if let Some(content) = &mut self.content {
+            if locked && content.len.is_some_and(|left| left != stat.len) {
+                content.file.shared_with_others();
+            }
             content.len = locked.then_some(stat.len);
             content.seen = locked.then(|| stat.file());
         }
