@@ -141,11 +141,11 @@ fn a_line_that_was_written_after_all_is_not_written_again() {
 fn a_session_that_cannot_be_begun_leaves_everything_as_it_was() {
     let rig = rig();
     let (dir, file) = (rig.manager.session_dir(), rig.file());
+    let (id, _) = rig.manager.allocate_artifact_path("bash").unwrap().unwrap();
     rig.disk.fail_op("create_new", Fault::NoSpace);
     rig.manager.set_session_file("/elsewhere/new.jsonl").unwrap_err();
     assert_eq!((rig.manager.session_dir(), rig.manager.cwd()), (dir, PathBuf::from("/srv/pi")));
     assert_eq!((rig.file(), rig.manager.persist_error()), (file.clone(), None));
-    let (id, _) = rig.manager.allocate_artifact_path("bash").unwrap().unwrap();
     let leaf = rig.manager.leaf_id().unwrap();
     rig.manager.create_branched_session(&leaf).unwrap_err();
     rig.manager.fork().unwrap_err();
