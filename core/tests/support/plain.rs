@@ -221,7 +221,7 @@ impl Plain {
                         (_, Some(provider), Some(model)) => format!("{provider}/{model}"),
                         _ => continue,
                     };
-                    let role = entry["role"].as_str().filter(|role| !role.is_empty()).unwrap_or("default");
+                    let role = entry["role"].as_str().unwrap_or("default");
                     decided |= role == "default";
                     models.insert(role.to_owned(), json!(model));
                 }
