@@ -161,19 +161,19 @@ mod tests {
 
     #[test]
     fn formats_and_parses() {
-        let text = format(Path::new("/work/pi"), Path::new("/s/a.jsonl")).unwrap();
-        assert_eq!(text, "/work/pi\n/s/a.jsonl\n");
-        let expected = Breadcrumb { cwd: "/work/pi".into(), session_file: "/s/a.jsonl".into() };
+        let text = format(Path::new("/srv/pi"), Path::new("/s/a.jsonl")).unwrap();
+        assert_eq!(text, "/srv/pi\n/s/a.jsonl\n");
+        let expected = Breadcrumb { cwd: "/srv/pi".into(), session_file: "/s/a.jsonl".into() };
         for text in [
             &text[..],
-            "/work/pi\r\n/s/a.jsonl\r\n",
-            "/work/pi\n/s/a.jsonl",
-            "/work/pi\n/s/a.jsonl\nthird\n4",
-            "\n/work/pi\r\n/s/a.jsonl\r",
+            "/srv/pi\r\n/s/a.jsonl\r\n",
+            "/srv/pi\n/s/a.jsonl",
+            "/srv/pi\n/s/a.jsonl\nthird\n4",
+            "\n/srv/pi\r\n/s/a.jsonl\r",
         ] {
             assert_eq!(parse(text), Some(expected.clone()), "{text:?}");
         }
-        for text in ["", "\n", "\n\n", "/work/pi", "/work/pi\n", "/work/pi\n\n", "/work/pi\n\n/s/a.jsonl\n"] {
+        for text in ["", "\n", "\n\n", "/srv/pi", "/srv/pi\n", "/srv/pi\n\n", "/srv/pi\n\n/s/a.jsonl\n"] {
             assert_eq!(parse(text), None, "{text:?}");
         }
         assert!(expected.is_for(Path::new("/work/./pi/")));

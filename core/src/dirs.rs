@@ -351,7 +351,7 @@ mod tests {
             (&[("PI_CONFIG_DIR", ".other")], "/home/ana/.other/agent"),
             (&[("PI_CONFIG_DIR", "/abs/dir")], "/home/ana/abs/dir/agent"),
             (&[("PI_CONFIG_DIR", ".other"), ("PI_CODING_AGENT_DIR", "/a")], "/a"),
-            (&[("HOME", "/root")], "/root/.xcsh/agent"),
+            (&[("HOME", "/home/eva")], "/home/eva/.xcsh/agent"),
         ] {
             assert_eq!(dirs(pairs).agent, Path::new(agent), "{pairs:?}");
         }
