@@ -58,6 +58,7 @@ fn what_is_appended_after_restoring_such_a_state_is_in_the_kernel() {
     m.flush().unwrap();
     assert!(texts(&file).contains(&id), "acknowledged and flushed, the file is there, and the entry is not in it");
 }
+
 #[test]
 fn same_after_ensure_on_disk() {
     let dir = tempfile::tempdir().unwrap();
@@ -86,6 +87,7 @@ fn restoring_a_state_captured_before_the_file_was_made_shows_what_was_written_si
     m.restore_state(&state).unwrap();
     assert_eq!(m.read(|s| s.len()), 3, "entries acknowledged since the capture are not shown");
 }
+
 #[test]
 fn restoring_a_deferred_state_after_a_move_makes_no_second_copy() {
     let dir = tempfile::tempdir().unwrap();
@@ -99,6 +101,7 @@ fn restoring_a_deferred_state_after_a_move_makes_no_second_copy() {
     let files: Vec<_> = walk(&dir.path().join("agent/sessions")).into_iter().filter(|p| p.is_file()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
 }
+
 #[test]
 fn restoring_after_a_move_goes_to_the_same_session() {
     let dir = tempfile::tempdir().unwrap();
@@ -110,6 +113,7 @@ fn restoring_after_a_move_goes_to_the_same_session() {
     let r = m.restore_state(&state);
     assert!(r.is_err() || (m.session_id() == id && m.read(|s| s.len()) == 2));
 }
+
 #[test]
 fn restoring_a_state_whose_file_was_deleted_does_not_make_another_session() {
     let dir = tempfile::tempdir().unwrap();
@@ -168,6 +172,7 @@ fn a_deep_entry_and_a_foreign_rewrite_block_nothing() {
         m.read(|s| s.len())
     );
 }
+
 #[test]
 fn a_title_record_on_the_path_is_part_of_a_branched_session() {
     let dir = tempfile::tempdir().unwrap();
@@ -176,6 +181,7 @@ fn a_title_record_on_the_path_is_part_of_a_branched_session() {
     let m = SessionManager::open(&f, options(dir.path())).unwrap();
     m.create_branched_session("a").unwrap();
 }
+
 #[test]
 fn a_title_record_among_entries_survives_rewrites_forks_and_v1() {
     let dir = tempfile::tempdir().unwrap();
@@ -204,6 +210,7 @@ fn appends_as_deep_as_they_are_accepted_are_loaded_again() {
     let s = Session::read(&file).unwrap();
     assert_eq!(s.len(), ok + 1, "acknowledged entries are malformed lines when the file is read again");
 }
+
 #[test]
 fn a_deep_entry_does_not_vanish_from_memory_when_another_appends() {
     let dir = tempfile::tempdir().unwrap();
@@ -216,6 +223,7 @@ fn a_deep_entry_does_not_vanish_from_memory_when_another_appends() {
     m.append_message(ASSISTANT).unwrap();
     assert!(m.read(|s| s.number_of(&id)).is_some(), "acknowledged entry {id} is gone from memory too");
 }
+
 #[test]
 fn a_deep_entry_forks_and_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
@@ -243,6 +251,7 @@ fn artifacts_of_a_session_without_a_file_move_too() {
     let path = m.artifact_path(&id).unwrap();
     assert!(path.is_some(), "artifacts stayed behind: {:?}", walk(&dir.path().join("agent/sessions")));
 }
+
 #[test]
 fn two_managers_saving_artifacts_at_once_lose_none() {
     let dir = tempfile::tempdir().unwrap();
@@ -269,6 +278,7 @@ fn two_managers_saving_artifacts_at_once_lose_none() {
         .count();
     assert_eq!(lost, 0, "of {} artifacts", all.len());
 }
+
 #[test]
 fn two_managers_do_not_allocate_one_artifact_path_twice() {
     let dir = tempfile::tempdir().unwrap();
@@ -312,6 +322,7 @@ fn read_only_fork_from_writes_nothing() {
     let r = SessionManager::fork_from(&file, "/srv/pi", o).map(drop);
     assert_eq!(walk(dir.path()), before, "{r:?}");
 }
+
 #[test]
 fn read_only_create_leaves_no_breadcrumb() {
     let dir = tempfile::tempdir().unwrap();
@@ -322,52 +333,23 @@ fn read_only_create_leaves_no_breadcrumb() {
     let r = SessionManager::create("/srv/pi", o).map(drop);
     assert_eq!(walk(dir.path()), before, "{r:?}");
 }
+
 #[test]
-fn read_only_new_session_leaves_no_breadcrumb() {
+fn a_read_only_manager_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("s.jsonl");
-    {
-        let m = SessionManager::open(&file, options(dir.path())).unwrap();
-        m.append_message(ASSISTANT).unwrap();
-    }
+    SessionManager::open(&file, options(dir.path())).unwrap().append_message(ASSISTANT).unwrap();
     let mut o = options(dir.path());
     o.read_only = true;
     o.terminal = Some(terminal());
     let m = SessionManager::open(&file, o).unwrap();
     let before = walk(dir.path());
-    let r = m.new_session(None);
-    assert_eq!(walk(dir.path()), before, "{r:?}");
-}
-#[test]
-fn read_only_writes_nothing_artifacts() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("s.jsonl");
-    {
-        let m = SessionManager::open(&file, options(dir.path())).unwrap();
-        m.append_message(ASSISTANT).unwrap();
-    }
-    let mut o = options(dir.path());
-    o.read_only = true;
-    let m = SessionManager::open(&file, o).unwrap();
-    let before = walk(dir.path());
-    let a = m.allocate_artifact_path("bash");
-    let b = m.save_artifact(b"x", "bash");
-    assert_eq!(walk(dir.path()), before, "{a:?} {b:?}");
-}
-#[test]
-fn read_only_writes_nothing_blob() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("s.jsonl");
-    {
-        let m = SessionManager::open(&file, options(dir.path())).unwrap();
-        m.append_message(ASSISTANT).unwrap();
-    }
-    let mut o = options(dir.path());
-    o.read_only = true;
-    let m = SessionManager::open(&file, o).unwrap();
-    let before = walk(dir.path());
-    let a = m.put_blob(b"x");
-    assert_eq!(walk(dir.path()), before, "{a:?}");
+    assert_eq!(m.allocate_artifact_path("bash").unwrap_err().code(), "ReadOnly");
+    assert_eq!(m.save_artifact(b"x", "bash").unwrap_err().code(), "ReadOnly");
+    assert_eq!(m.put_blob(b"x").unwrap_err().code(), "ReadOnly");
+    assert_eq!(m.new_session(None).unwrap_err().code(), "ReadOnly");
+    assert_eq!(m.fork().unwrap_err().code(), "ReadOnly");
+    assert_eq!(walk(dir.path()), before);
 }
 
 #[test]
@@ -379,6 +361,7 @@ fn an_in_memory_manager_makes_no_file() {
     let id = m.append_message(ASSISTANT);
     assert!(!file.exists() || texts(&file).contains(&id.unwrap()), "half persisted: {}", texts(&file));
 }
+
 #[test]
 fn an_in_memory_manager_moves_nothing_aside() {
     let dir = tempfile::tempdir().unwrap();
@@ -395,6 +378,7 @@ fn an_empty_role_is_a_role() {
     let c = ctx(&[r#"{"type":"model_change","id":"a","parentId":null,"model":"p/m","role":""}"#]);
     assert!(c.contains(r#""models":{"":"p/m"}"#), "{c}");
 }
+
 #[test]
 fn append_keeps_keys() {
     let dir = tempfile::tempdir().unwrap();
@@ -403,6 +387,7 @@ fn append_keeps_keys() {
     let line = m.read(|s| s.entry_at(0).unwrap().unwrap().into_line());
     assert!(line.contains(r#""\ud83d":1"#), "{line}");
 }
+
 #[test]
 fn usage_after_replace_is_that_of_a_fresh_read() {
     let dir = tempfile::tempdir().unwrap();
