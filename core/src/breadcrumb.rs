@@ -176,7 +176,7 @@ mod tests {
         for text in ["", "\n", "\n\n", "/srv/pi", "/srv/pi\n", "/srv/pi\n\n", "/srv/pi\n\n/s/a.jsonl\n"] {
             assert_eq!(parse(text), None, "{text:?}");
         }
-        assert!(expected.is_for(Path::new("/work/./pi/")));
+        assert!(expected.is_for(Path::new("/srv/./pi/")));
         assert!(!expected.is_for(Path::new("/work")));
     }
 
