@@ -10,7 +10,6 @@ use crate::json::Raw;
 use crate::read_at::fill;
 use crate::record::{EntryKind, Envelope, RecordType, Role};
 use crate::storage::ReadAt;
-use crate::time;
 use crate::usage::Usage;
 use std::collections::BTreeMap;
 use std::io;
@@ -163,11 +162,10 @@ impl Batch {
             EntryKind::Label => self.intern(envelope.target).map(|target| (target, self.intern(envelope.label))),
             _ => None,
         };
-        let time = envelope.timestamp.and_then(Raw::as_str).and_then(|text| time::parse(&text));
         FoundEntry {
             kind,
             role: envelope.role,
-            time: time.unwrap_or(NO_TIME),
+            time: envelope.time().unwrap_or(NO_TIME),
             has_links: envelope.has_id || envelope.has_parent,
             id: self.intern(envelope.id),
             parent: self.intern(envelope.parent),

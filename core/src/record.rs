@@ -1,6 +1,7 @@
 //! One record of a session file: the exact check of its text and, in the same pass, its envelope.
 
 use crate::json::{Key, Malformed, Raw, Scanner, Span};
+use crate::time;
 use crate::usage::Usage;
 
 /// The types of entries (SPEC section 3).
@@ -96,6 +97,11 @@ pub(crate) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
+    /// The timestamp, in milliseconds since 1970; `None` where it is absent or cannot be read.
+    pub(crate) fn time(&self) -> Option<i64> {
+        time::parse(&self.timestamp?.as_str()?)
+    }
+
     /// Of a line that must be exactly one record.
     pub(crate) fn of_line(line: &'a [u8]) -> Result<Envelope<'a>, Malformed> {
         let mut scanner = Scanner::new(line, 0);

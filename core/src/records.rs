@@ -4,6 +4,7 @@ use crate::content::{Content, Loaded};
 use crate::context::{self, ContextPlan, Leaf, ModelResolution};
 use crate::error::{Error, Result};
 use crate::header::{Header, NewHeader};
+use crate::json;
 use crate::load::{self, What};
 use crate::session;
 use crate::storage::{FileSessionStorage, SessionStorage};
@@ -93,11 +94,13 @@ fn content_of(entries: &[impl AsRef<str>]) -> Result<Content> {
     }
 }
 
-/// JSON texts have no line ends inside strings, so white space may stand for those between tokens.
+/// The text of a file with a record a line.
 fn join(records: &[impl AsRef<str>]) -> Vec<u8> {
     let mut text = Vec::new();
     for record in records {
-        text.extend(record.as_ref().bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
+        let start = text.len();
+        text.extend_from_slice(record.as_ref().as_bytes());
+        json::put_on_one_line(&mut text[start..]);
         text.push(b'\n');
     }
     text

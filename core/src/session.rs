@@ -211,7 +211,13 @@ impl Session {
 
     /// Numbers of the entries from the root to `from`, or to the leaf. Error: `EntryNotFound`.
     pub fn branch(&self, from: Option<&str>) -> Result<Vec<u32>> {
-        branch(&self.content, self.leaf, from)
+        let from = match from {
+            Some(id) => Some(self.number_of(id).ok_or_else(|| Error::EntryNotFound { id: id.to_owned() })?),
+            None => self.leaf,
+        };
+        let mut path = from.map(|from| self.content.index.path(from)).unwrap_or_default();
+        path.reverse();
+        Ok(path)
     }
 
     /// Numbers of the entries whose parentId is this id, in file order.
@@ -276,18 +282,14 @@ impl Session {
 
     /// What is not as it should be. Blobs are looked at only where the session was read with a blob store.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
-        diagnostics(&self.content, self.options.blobs.as_deref())
+        let blobs = self.options.blobs.as_deref();
+        let state = |hash: &str| match blobs.zip(BlobRef::from_hex(hash)).map(|(blobs, blob)| blobs.get(&blob)) {
+            Some(Ok(Some(_))) => BlobState::Good,
+            Some(Err(_)) => BlobState::Damaged,
+            Some(Ok(None)) | None => BlobState::Missing,
+        };
+        diagnostics::of(&self.content, blobs.is_some().then_some(&state as &dyn Fn(&str) -> BlobState))
     }
-}
-
-pub(crate) fn branch(content: &Content, leaf: Option<EntryNo>, from: Option<&str>) -> Result<Vec<u32>> {
-    let from = match from {
-        Some(id) => Some(content.index.by_id(id).ok_or_else(|| Error::EntryNotFound { id: id.to_owned() })?),
-        None => leaf,
-    };
-    let mut path = from.map(|from| content.index.path(from)).unwrap_or_default();
-    path.reverse();
-    Ok(path)
 }
 
 pub(crate) fn messages(
@@ -305,7 +307,7 @@ pub(crate) fn messages(
 }
 
 /// A blob's bytes; `None` where it is missing or damaged, which leaves the reference in place.
-pub(crate) fn get(blobs: &BlobStore, hash: &str) -> Option<Vec<u8>> {
+fn get(blobs: &BlobStore, hash: &str) -> Option<Vec<u8>> {
     let blob = BlobRef::from_hex(hash)?;
     blobs.get(&blob).unwrap_or_else(|error| {
         log::warn!("{error}");
@@ -316,13 +318,4 @@ pub(crate) fn get(blobs: &BlobStore, hash: &str) -> Option<Vec<u8>> {
 pub(crate) fn context_json(plan: &ContextPlan, messages: &[String]) -> String {
     let messages = format!("[{}]", messages.join(","));
     String::from_utf8_lossy(&plan.json(messages.as_bytes())).into_owned()
-}
-
-pub(crate) fn diagnostics(content: &Content, blobs: Option<&BlobStore>) -> Result<Diagnostics> {
-    let state = |hash: &str| match blobs.zip(BlobRef::from_hex(hash)).map(|(blobs, blob)| blobs.get(&blob)) {
-        Some(Ok(Some(_))) => BlobState::Good,
-        Some(Err(_)) => BlobState::Damaged,
-        Some(Ok(None)) | None => BlobState::Missing,
-    };
-    diagnostics::of(content, blobs.is_some().then_some(&state as &dyn Fn(&str) -> BlobState))
 }

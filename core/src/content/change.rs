@@ -41,9 +41,8 @@ impl Content {
         Ok(())
     }
 
-    /// The index as it is with the ids, parents and labels of changed entries, which `new` holds.
     /// The sums, counted anew: subtracting what an entry no longer says would not give the same floating-point sums.
-    pub(super) fn counted_usage(&self) -> Result<Usage> {
+    fn counted_usage(&self) -> Result<Usage> {
         let mut usage = Usage::default();
         let mut lines = self.lines(256 << 10);
         for entry in self.index.entries() {
@@ -55,7 +54,8 @@ impl Content {
         Ok(usage)
     }
 
-    pub(super) fn reindexed(&self, changed: &BTreeMap<EntryNo, Vec<u8>>, new: &Content) -> Result<Index> {
+    /// The index as it is with the ids, parents and labels of changed entries, which `new` holds.
+    fn reindexed(&self, changed: &BTreeMap<EntryNo, Vec<u8>>, new: &Content) -> Result<Index> {
         let mut index = Index::default();
         let mut lines = self.lines(64 << 10);
         let mut changed = changed.keys().zip(new.index.entries()).peekable();

@@ -62,7 +62,7 @@ impl Content {
         self.ends_with_newline = batch.lines == 0 && self.ends_with_newline || batch.ends_with_newline;
     }
 
-    pub(super) fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32) -> EntryNo {
+    fn add_found(&mut self, batch: &Batch, found: &Found, entry: &FoundEntry, line: u32) -> EntryNo {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
@@ -88,21 +88,14 @@ impl Content {
         number
     }
 
-    pub(super) fn add_without_links(
-        &mut self,
-        place: Place,
-        line: u32,
-        time: i64,
-        kind: EntryKind,
-        role: Role,
-    ) -> EntryNo {
+    fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
         let number = self.index.len() as EntryNo;
         let id = ids::derived_entry_id(&self.header.id(), u64::from(number), |id| self.index.is_taken(id));
         let parent = number.checked_sub(1).and_then(|previous| self.index.id(previous)).map(str::to_owned);
         self.index.push(&NewSlot { place, id: Some(&id), parent: parent.as_deref(), line, time, kind, role })
     }
 
-    pub(super) fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {
+    fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {
         // Entries that wait to be written come behind it.
         let after = self.index.entries().rev().find(|&entry| !self.is_waiting(entry)).map_or(0, |entry| entry + 1);
         self.extras.push(Extra { after: Some(after), offset: found.offset, len: found.len, line, reason });
@@ -120,7 +113,7 @@ struct Loading {
 }
 
 impl Loading {
-    pub(super) fn batch(&mut self, path: &Path, mut batch: Batch) {
+    fn batch(&mut self, path: &Path, mut batch: Batch) {
         let mut first = 0;
         while self.content.is_none() && self.refused.is_none() && first < batch.found.len() {
             let found = &mut batch.found[first];
@@ -145,7 +138,7 @@ impl Loading {
         }
     }
 
-    pub(super) fn begin(&mut self, path: &Path, header: Header) {
+    fn begin(&mut self, path: &Path, header: Header) {
         let mut content = Content::new(path.to_owned(), header);
         content.file_version = content.header.version();
         content.titles = std::mem::take(&mut self.titles);
@@ -154,11 +147,11 @@ impl Loading {
         self.content = Some(content);
     }
 
-    pub(super) fn refuse(&mut self, line: u32, reason: &str) {
+    fn refuse(&mut self, line: u32, reason: &str) {
         self.refused = Some((line, reason.to_owned()));
     }
 
-    pub(super) fn finish(self, source: Option<Arc<dyn ReadAt>>, len: u64) -> Loaded {
+    fn finish(self, source: Option<Arc<dyn ReadAt>>, len: u64) -> Loaded {
         if let Some(mut content) = self.content {
             content.source = source;
             content.end = len;

@@ -17,7 +17,6 @@ use crate::json::{Malformed, Raw};
 use crate::read_at::OnDemand;
 use crate::record::{EntryKind, Envelope, RecordType, Role};
 use crate::storage::{FileStat, ReadAt, SessionStorage};
-use crate::time;
 use crate::usage::Usage;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -119,7 +118,7 @@ impl Content {
         let new = NewEntry {
             id: id.as_deref(),
             parent: parent.as_deref(),
-            time: time_of(&envelope),
+            time: envelope.time().unwrap_or(NO_TIME),
             kind,
             role: envelope.role,
             usage: envelope.usage,
@@ -243,11 +242,6 @@ impl Content {
         let record = self.titles.iter().find(|record| record.title().is_some());
         record.map_or_else(|| self.header.title_source(), TitleRecord::source)
     }
-}
-
-fn time_of(envelope: &Envelope<'_>) -> i64 {
-    let time = envelope.timestamp.and_then(Raw::as_str).and_then(|text| time::parse(&text));
-    time.unwrap_or(NO_TIME)
 }
 
 /// The envelope of an entry whose line is given.

@@ -38,7 +38,7 @@ impl Content {
     }
 
     /// Where a torn last line begins. It may have been completed since, so that it is looked at again.
-    pub(super) fn torn_line(&self) -> Option<u64> {
+    fn torn_line(&self) -> Option<u64> {
         let last = self.extras.last().filter(|_| !self.ends_with_newline);
         last.filter(|torn| torn.line == self.lines && torn.after.is_some()).map(|torn| torn.offset)
     }

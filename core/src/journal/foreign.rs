@@ -5,6 +5,7 @@ use crate::blob::BlobRef;
 use crate::content::{Content, Loaded};
 use crate::error::{Error, Result};
 use crate::header::Version;
+use crate::index::EntryNo;
 use crate::json::{ObjectEdit, quoted};
 use crate::limits;
 use crate::storage::{FileId, FileStat, SessionStorage};
@@ -19,8 +20,7 @@ impl Journal {
         let same_content = self.known == Some(stat.id);
         if same_content && memory.content.goes_on_in(&*reader, stat.len)? {
             memory.content.add_tail(reader, stat.len)?;
-            self.pending.retain(|pending| memory.content.index.slot(pending.entry).line == 0);
-            self.unknown_from = 0;
+            self.forget_written(memory.content);
             return Ok(Done::Yes);
         }
         let path = memory.content.path.clone();
@@ -72,6 +72,7 @@ impl Journal {
     /// known content may be others by now.
     fn merge(&mut self, memory: &mut Memory<'_>, mut new: Content, lost: bool) -> Result<()> {
         let old = &mut *memory.content;
+        let ours: HashSet<EntryNo> = self.changed.iter().copied().collect();
         let mut nameless = nameless_lines(&new)?;
         let (mut missing, mut changed, mut gone) = (Vec::new(), Vec::new(), HashSet::new());
         let mut replaced = BTreeMap::new();
@@ -80,7 +81,7 @@ impl Journal {
             let slot = old.index.slot(entry);
             let known = old.index.id(entry).and_then(|id| new.index.by_id(id));
             match (known, old.in_memory(entry)) {
-                (Some(known), Some(line)) if self.changed.contains(&entry) => {
+                (Some(known), Some(line)) if ours.contains(&entry) => {
                     replaced.insert(known, line.to_vec());
                     changed.push(known);
                 }
@@ -125,7 +126,7 @@ impl Journal {
             }
             let number = new.push_line(line)?;
             added.push(number);
-            if self.changed.contains(&entry) {
+            if ours.contains(&entry) {
                 changed.push(number);
             }
         }

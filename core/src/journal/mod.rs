@@ -166,6 +166,12 @@ impl Journal {
         self.rewrite |= self.has_file;
     }
 
+    /// Pending entries that were found in the file do not wait any more.
+    fn forget_written(&mut self, content: &Content) {
+        self.pending.retain(|pending| content.index.slot(pending.entry).line == 0);
+        self.unknown_from = 0;
+    }
+
     /// Whether something in memory is not in the file.
     pub(crate) fn is_behind(&self) -> bool {
         self.rewrite || !self.pending.is_empty()
@@ -345,9 +351,7 @@ impl Journal {
                 let reader = self.writer.as_ref().and_then(|writer| writer.reader());
                 let reader = reader.ok_or(Error::Closed)?;
                 content.add_tail(reader, offset + self.buffer.len() as u64)?;
-                let index = &content.index;
-                self.pending.retain(|pending| index.slot(pending.entry).line == 0);
-                self.unknown_from = 0;
+                self.forget_written(content);
                 continue;
             }
             content.end = offset + self.buffer.len() as u64;

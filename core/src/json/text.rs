@@ -109,6 +109,13 @@ pub(crate) fn quoted(value: &str) -> Vec<u8> {
     out
 }
 
+/// Puts spaces in the place of line ends: valid JSON has them only between tokens.
+pub(crate) fn put_on_one_line(json: &mut [u8]) {
+    if memchr::memchr(b'\n', json).is_some() {
+        json.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+    }
+}
+
 /// UTF-16 code units of the characters in `utf8`, a valid UTF-8 text.
 pub(crate) fn utf16_len(utf8: &[u8]) -> usize {
     utf8.iter().map(|&byte| usize::from(byte & 0xc0 != 0x80) + usize::from(byte >= 0xf0)).sum()

@@ -388,9 +388,6 @@ fn build_line(appended: &Appended<'_>, id: &str, parent: Option<&str>, now: i64)
         line.extend_from_slice(fields);
     }
     line.push(b'}');
-    // Valid JSON has line ends only between tokens, where a space is as good.
-    if memchr::memchr(b'\n', &line).is_some() {
-        line.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
-    }
+    json::put_on_one_line(&mut line);
     line
 }

@@ -4,6 +4,7 @@ use super::{Inner, SessionManager};
 use crate::error::{Error, Result};
 use crate::header::TitleSource;
 use crate::journal::HeaderEdit;
+use crate::json;
 use crate::record::Role;
 use crate::time;
 use std::collections::BTreeMap;
@@ -70,7 +71,9 @@ impl Inner {
                 return Err(Error::EntryNotFound { id: format!("number {number}") });
             }
             check_entry(line)?;
-            lines.insert(*number, line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }).collect());
+            let mut line = line.as_bytes().to_vec();
+            json::put_on_one_line(&mut line);
+            lines.insert(*number, line);
         }
         self.session.content.change(&lines)?;
         let assistant = |number: &u32| self.session.content.index.slot(*number).role == Role::Assistant;
