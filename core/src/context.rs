@@ -114,8 +114,7 @@ pub(crate) fn plan(content: &Content, leaf: Leaf<'_>, resolution: ModelResolutio
         Leaf::Id(id) => content.index.by_id(id).or_else(last),
     };
     let Some(leaf) = leaf else { return Ok(ContextPlan::default()) };
-    let mut path = content.index.path(leaf);
-    path.reverse();
+    let path = Path::to(content, leaf);
     let mut planner = Planner { content, path: &path, lines: content.lines(0), plan: ContextPlan::default() };
     planner.state()?;
     planner.models(resolution)?;
@@ -123,9 +122,63 @@ pub(crate) fn plan(content: &Content, leaf: Leaf<'_>, resolution: ModelResolutio
     Ok(planner.plan)
 }
 
+/// What the way from the root to a leaf holds, found in one walk: paths are long, and what counts on them is little.
+#[derive(Default)]
+struct Path {
+    /// The root first. Places below count from here.
+    entries: Vec<EntryNo>,
+    thinking_level: Option<EntryNo>,
+    service_tier: Option<EntryNo>,
+    context_change: Option<EntryNo>,
+    mcp_selection: Option<EntryNo>,
+    mode: Option<EntryNo>,
+    /// Place of the last compaction.
+    compaction: Option<usize>,
+    /// Places, the first one first.
+    model_changes: Vec<usize>,
+    rules: Vec<EntryNo>,
+}
+
+impl Path {
+    fn to(content: &Content, leaf: EntryNo) -> Path {
+        let mut path = Path::default();
+        for entry in content.index.ancestors(leaf) {
+            let from_end = path.entries.len();
+            path.entries.push(entry);
+            let newest = match content.index.slot(entry).kind {
+                EntryKind::ThinkingLevelChange => &mut path.thinking_level,
+                EntryKind::ServiceTierChange => &mut path.service_tier,
+                EntryKind::ContextChange => &mut path.context_change,
+                EntryKind::McpToolSelection => &mut path.mcp_selection,
+                EntryKind::ModeChange => &mut path.mode,
+                EntryKind::Compaction => {
+                    path.compaction.get_or_insert(from_end);
+                    continue;
+                }
+                EntryKind::ModelChange => {
+                    path.model_changes.push(from_end);
+                    continue;
+                }
+                EntryKind::TtsrInjection => {
+                    path.rules.push(entry);
+                    continue;
+                }
+                _ => continue,
+            };
+            newest.get_or_insert(entry);
+        }
+        path.entries.reverse();
+        let last = path.entries.len() - 1;
+        path.compaction.iter_mut().chain(&mut path.model_changes).for_each(|place| *place = last - *place);
+        path.model_changes.reverse();
+        path.rules.reverse();
+        path
+    }
+}
+
 struct Planner<'a> {
     content: &'a Content,
-    path: &'a [EntryNo],
+    path: &'a Path,
     lines: Lines<'a>,
     plan: ContextPlan,
 }
@@ -139,49 +192,43 @@ impl<'a> Planner<'a> {
         self.content.index.slot(entry).role
     }
 
-    fn last(&self, kind: EntryKind) -> Option<EntryNo> {
-        self.path.iter().rev().copied().find(|&entry| self.kind(entry) == kind)
-    }
-
-    /// Reads the last entry of a kind on the path, if there is one.
-    fn read_last(&mut self, kind: EntryKind, read: impl FnOnce(&mut ContextPlan, Raw<'_>)) -> Result<()> {
-        if let Some(entry) = self.last(kind) {
+    fn read(&mut self, entry: Option<EntryNo>, read: impl FnOnce(&mut ContextPlan, Raw<'_>)) -> Result<()> {
+        if let Some(entry) = entry {
             read(&mut self.plan, Raw::new(&self.lines.get(entry)?));
         }
         Ok(())
     }
 
     fn state(&mut self) -> Result<()> {
+        let path = self.path;
         let text = |entry: Raw<'_>, name| entry.get(name).and_then(Raw::as_str).map(|text| text.into_owned());
-        self.read_last(EntryKind::ThinkingLevelChange, |plan, entry| {
+        self.read(path.thinking_level, |plan, entry| {
             plan.thinking_level = text(entry, "thinkingLevel").unwrap_or_else(|| "off".to_owned());
         })?;
-        self.read_last(EntryKind::ServiceTierChange, |plan, entry| plan.service_tier = text(entry, "serviceTier"))?;
-        self.read_last(EntryKind::ContextChange, |plan, entry| {
+        self.read(path.service_tier, |plan, entry| plan.service_tier = text(entry, "serviceTier"))?;
+        self.read(path.context_change, |plan, entry| {
             plan.active_context_name = text(entry, "contextName");
             plan.active_context_tenant = text(entry, "tenant");
         })?;
-        self.read_last(EntryKind::McpToolSelection, |plan, entry| {
+        self.read(path.mcp_selection, |plan, entry| {
             plan.has_persisted_mcp_tool_selection = true;
             let names = entry.get("selectedToolNames").map(strings).unwrap_or_default();
             plan.selected_mcp_tool_names = names.into_iter().map(|name| name.into_owned()).collect();
         })?;
-        self.read_last(EntryKind::ModeChange, |plan, entry| {
+        self.read(path.mode, |plan, entry| {
             plan.mode = text(entry, "mode").unwrap_or_else(|| "none".to_owned());
             plan.mode_data = entry.get("data").map(|data| data.text().to_owned());
         })?;
-        self.plan.injected_ttsr_rules = ttsr_rules(self.content, self.path)?;
+        self.plan.injected_ttsr_rules = ttsr_rules(self.content, &path.rules)?;
         Ok(())
     }
 
     fn models(&mut self, resolution: ModelResolution) -> Result<()> {
+        let path = self.path;
         let mut default_set_at = None;
         let mut places = HashMap::new();
-        for (place, &entry) in self.path.iter().enumerate() {
-            if self.kind(entry) != EntryKind::ModelChange {
-                continue;
-            }
-            let line = self.lines.get(entry)?;
+        for &place in &path.model_changes {
+            let line = self.lines.get(path.entries[place])?;
             let change = Raw::new(&line);
             let Some(model) = model(change) else { continue };
             let role = change.get("role").and_then(Raw::as_str);
@@ -196,7 +243,7 @@ impl<'a> Planner<'a> {
             (ModelResolution::Latest, Some(place)) => place,
             (_, None) => 0,
         };
-        for &entry in self.path[after..].iter().rev() {
+        for &entry in path.entries[after..].iter().rev() {
             if self.role(entry) != Role::Assistant {
                 continue;
             }
@@ -212,10 +259,10 @@ impl<'a> Planner<'a> {
     }
 
     fn messages(&mut self) -> Result<()> {
-        let compaction = self.path.iter().rposition(|&entry| self.kind(entry) == EntryKind::Compaction);
-        let Some(at) = compaction else { return self.emit(self.path) };
-        let (before, after) = (&self.path[..at], &self.path[at + 1..]);
-        let entry = self.path[at];
+        let path = self.path;
+        let Some(at) = path.compaction else { return self.emit(&path.entries) };
+        let (before, after) = (&path.entries[..at], &path.entries[at + 1..]);
+        let entry = path.entries[at];
         let line = self.lines.get(entry)?;
         let compaction = Raw::new(&line);
         let remote = remote_history(compaction).is_some();
@@ -223,7 +270,7 @@ impl<'a> Planner<'a> {
         let first_kept = first_kept.and_then(|id| self.content.index.by_id(&id));
         let source = MessageSource::CompactionSummary { remote };
         self.plan.messages.push(PlannedMessage { entry, source });
-        let kept = before.iter().position(|&entry| Some(entry) == first_kept).filter(|_| !remote);
+        let kept = before.iter().rposition(|&entry| Some(entry) == first_kept).filter(|_| !remote);
         if let Some(kept) = kept {
             self.emit(&before[kept..])?;
         }
@@ -335,7 +382,7 @@ impl ContextPlan {
     /// The JSON of the context with this JSON in the place of its messages: for callers that make the messages
     /// themselves.
     pub fn json_with(&self, messages: &str) -> String {
-        String::from_utf8_lossy(&self.json(messages.as_bytes())).into_owned()
+        json::lossy(&self.json(messages.as_bytes())).into_owned()
     }
 
     /// The JSON of everything but the messages, which `messages` must be: the text of an array.

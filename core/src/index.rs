@@ -181,21 +181,22 @@ impl Index {
         std::iter::successors(known(first), move |&entry| known(self.slot(entry).next_sibling))
     }
 
-    /// The path from `from` to its root, leaf first. Stops at the first entry that it meets twice.
-    pub(crate) fn path(&self, from: EntryNo) -> Vec<EntryNo> {
+    /// The path from `from` to its root, leaf first. Stops at the first entry that it would meet twice.
+    pub(crate) fn ancestors(&self, from: EntryNo) -> impl Iterator<Item = EntryNo> {
         let mut seen = vec![0u64; self.slots.len().div_ceil(64)];
-        let mut path = Vec::new();
-        let mut next = Some(from);
-        while let Some(entry) = next {
-            let (word, bit) = (entry as usize / 64, 1 << (entry % 64));
-            if seen[word] & bit != 0 {
-                break;
-            }
-            seen[word] |= bit;
-            path.push(entry);
-            next = self.parent(entry);
-        }
-        path
+        let mut fresh = move |entry: EntryNo| {
+            let (word, bit) = (&mut seen[entry as usize / 64], 1 << (entry % 64));
+            let fresh = *word & bit == 0;
+            *word |= bit;
+            fresh
+        };
+        fresh(from);
+        std::iter::successors(Some(from), move |&entry| self.parent(entry).filter(|&parent| fresh(parent)))
+    }
+
+    /// [`Index::ancestors`] in a list.
+    pub(crate) fn path(&self, from: EntryNo) -> Vec<EntryNo> {
+        self.ancestors(from).collect()
     }
 
     /// The last entry in the file that has an id: the leaf after loading.

@@ -8,7 +8,7 @@ use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::header::{Header, Version};
 use crate::index::{EntryNo, NO_TIME};
-use crate::json::Raw;
+use crate::json::{self, Raw};
 use crate::limits;
 use crate::record::EntryKind;
 use crate::storage::{FileSessionStorage, SessionStorage};
@@ -173,7 +173,7 @@ impl Session {
         let line = entry.line().as_bytes();
         let resolved = blobs.and_then(|blobs| limits::resolve_blobs(line, &mut |hash| get(blobs, hash)));
         match resolved {
-            Some(line) => String::from_utf8_lossy(&line).into_owned(),
+            Some(line) => json::lossy(&line).into_owned(),
             None => entry.into_line(),
         }
     }
@@ -301,7 +301,7 @@ pub(crate) fn messages(
     context::for_each_message(content, messages, |message| {
         let resolved = blobs.and_then(|blobs| limits::resolve_message_blobs(message, &mut |hash| get(blobs, hash)));
         let message = resolved.as_deref().unwrap_or(message);
-        out.push(String::from_utf8_lossy(message).into_owned());
+        out.push(json::lossy(message).into_owned());
     })?;
     Ok(out)
 }
@@ -317,5 +317,5 @@ fn get(blobs: &BlobStore, hash: &str) -> Option<Vec<u8>> {
 
 pub(crate) fn context_json(plan: &ContextPlan, messages: &[String]) -> String {
     let messages = format!("[{}]", messages.join(","));
-    String::from_utf8_lossy(&plan.json(messages.as_bytes())).into_owned()
+    json::lossy(&plan.json(messages.as_bytes())).into_owned()
 }

@@ -91,6 +91,12 @@ impl Case {
         })
     }
 
+    pub(crate) fn repeat(mut self, times: usize) {
+        (0..times).for_each(|_| {
+            (self.ours)();
+        });
+    }
+
     /// How far the resident memory rises while one side runs once.
     pub(crate) fn peak(mut self, side: Side) -> Value {
         let run = match (side, &mut self.plain) {

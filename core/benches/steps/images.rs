@@ -20,7 +20,7 @@ pub(crate) fn images(data: &Data, what: &str) -> Case {
             let plain_in = Rc::clone(&scratch);
             Case::new("append of 200 images of 200 KB", Box::new(move || appended(&fresh(&scratch), &messages).0))
                 .plain(
-                    "decode, hash, write, fsync, rename",
+                    "decode, hash, write, fsync, rename, fsync of the directory",
                     Box::new(move || stored(fresh(&plain_in).path(), &pictures)),
                 )
         }
@@ -93,6 +93,7 @@ fn stored(dir: &Path, pictures: &[String]) -> Duration {
             let mut file = File::create(&part).expect("DATA can be written to");
             file.write_all(&bytes).and_then(|()| file.sync_all()).expect("the disk takes it");
             std::fs::rename(part, path).expect("the disk takes it");
+            File::open(dir).and_then(|dir| dir.sync_all()).expect("the disk takes it");
         }
     })
 }

@@ -6,7 +6,8 @@
 //! cargo bench -p xcsh-session --bench steps -- open-10k DATA [--peak ours|plain]
 //! ```
 //!
-//! DATA is what `make-bench-data` of tests/data fills. A step prints one line of JSON.
+//! DATA is what `make-bench-data` of tests/data fills. A step prints one line of JSON; with `--repeat TIMES` it does
+//! nothing but ours, so many times, for a profiler to look at.
 
 mod append;
 mod case;
@@ -61,14 +62,20 @@ fn main() -> ExitCode {
             let side = if side == "ours" { Side::Ours } else { Side::Plain };
             return with(step, dir, |case| println!("{}", case.peak(side)));
         }
+        [step, dir, "--repeat", times] => {
+            let Ok(times) = times.parse() else { return usage() };
+            return with(step, dir, |case| case.repeat(times));
+        }
         // `cargo test --benches` and `cargo bench` come without arguments.
         [] | ["--test"] => println!("--list names the steps; STEP DATA runs one; tests/bench runs all"),
-        _ => {
-            eprintln!("usage: --list | STEP DATA [--peak ours|plain]");
-            return ExitCode::FAILURE;
-        }
+        _ => return usage(),
     }
     ExitCode::SUCCESS
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: --list | STEP DATA [--peak ours|plain | --repeat TIMES]");
+    ExitCode::FAILURE
 }
 
 fn with(step: &str, dir: &str, run: impl FnOnce(Case)) -> ExitCode {
