@@ -114,71 +114,61 @@ pub(crate) fn plan(content: &Content, leaf: Leaf<'_>, resolution: ModelResolutio
         Leaf::Id(id) => content.index.by_id(id).or_else(last),
     };
     let Some(leaf) = leaf else { return Ok(ContextPlan::default()) };
-    let path = Path::to(content, leaf);
-    let mut planner = Planner { content, path: &path, lines: content.lines(0), plan: ContextPlan::default() };
+    let state = State::on_path(content, leaf);
+    let lines = content.lines(0);
+    let mut planner = Planner { content, leaf, state: &state, lines, plan: ContextPlan::default() };
     planner.state()?;
     planner.models(resolution)?;
     planner.messages()?;
     Ok(planner.plan)
 }
 
-/// What the way from the root to a leaf holds, found in one walk: paths are long, and what counts on them is little.
+/// The entries on the path to a leaf that set its state: of most kinds the last one.
 #[derive(Default)]
-struct Path {
-    /// The root first. Places below count from here.
-    entries: Vec<EntryNo>,
+struct State {
     thinking_level: Option<EntryNo>,
     service_tier: Option<EntryNo>,
     context_change: Option<EntryNo>,
     mcp_selection: Option<EntryNo>,
     mode: Option<EntryNo>,
-    /// Place of the last compaction.
-    compaction: Option<usize>,
-    /// Places, the first one first.
-    model_changes: Vec<usize>,
+    compaction: Option<EntryNo>,
+    /// The first one first.
+    model_changes: Vec<EntryNo>,
     rules: Vec<EntryNo>,
 }
 
-impl Path {
-    fn to(content: &Content, leaf: EntryNo) -> Path {
-        let mut path = Path::default();
-        for entry in content.index.ancestors(leaf) {
-            let from_end = path.entries.len();
-            path.entries.push(entry);
-            let newest = match content.index.slot(entry).kind {
-                EntryKind::ThinkingLevelChange => &mut path.thinking_level,
-                EntryKind::ServiceTierChange => &mut path.service_tier,
-                EntryKind::ContextChange => &mut path.context_change,
-                EntryKind::McpToolSelection => &mut path.mcp_selection,
-                EntryKind::ModeChange => &mut path.mode,
-                EntryKind::Compaction => {
-                    path.compaction.get_or_insert(from_end);
-                    continue;
-                }
+impl State {
+    fn on_path(content: &Content, leaf: EntryNo) -> State {
+        let mut state = State::default();
+        for entry in content.index.landmarks(leaf) {
+            let last = match content.index.slot(entry).kind {
+                EntryKind::ThinkingLevelChange => &mut state.thinking_level,
+                EntryKind::ServiceTierChange => &mut state.service_tier,
+                EntryKind::ContextChange => &mut state.context_change,
+                EntryKind::McpToolSelection => &mut state.mcp_selection,
+                EntryKind::ModeChange => &mut state.mode,
+                EntryKind::Compaction => &mut state.compaction,
                 EntryKind::ModelChange => {
-                    path.model_changes.push(from_end);
+                    state.model_changes.push(entry);
                     continue;
                 }
-                EntryKind::TtsrInjection => {
-                    path.rules.push(entry);
+                _ => {
+                    state.rules.push(entry);
                     continue;
                 }
-                _ => continue,
             };
-            newest.get_or_insert(entry);
+            last.get_or_insert(entry);
         }
-        path.entries.reverse();
-        let last = path.entries.len() - 1;
-        path.compaction.iter_mut().chain(&mut path.model_changes).for_each(|place| *place = last - *place);
-        path.model_changes.reverse();
-        path.rules.reverse();
-        path
+        state.model_changes.reverse();
+        state.rules.reverse();
+        state
     }
 }
 
 struct Planner<'a> {
     content: &'a Content,
-    path: &'a Path,
+    leaf: EntryNo,
+    state: &'a State,
     lines: Lines<'a>,
     plan: ContextPlan,
 }
@@ -200,50 +190,48 @@ impl<'a> Planner<'a> {
     }
 
     fn state(&mut self) -> Result<()> {
-        let path = self.path;
+        let state = self.state;
         let text = |entry: Raw<'_>, name| entry.get(name).and_then(Raw::as_str).map(|text| text.into_owned());
-        self.read(path.thinking_level, |plan, entry| {
+        self.read(state.thinking_level, |plan, entry| {
             plan.thinking_level = text(entry, "thinkingLevel").unwrap_or_else(|| "off".to_owned());
         })?;
-        self.read(path.service_tier, |plan, entry| plan.service_tier = text(entry, "serviceTier"))?;
-        self.read(path.context_change, |plan, entry| {
+        self.read(state.service_tier, |plan, entry| plan.service_tier = text(entry, "serviceTier"))?;
+        self.read(state.context_change, |plan, entry| {
             plan.active_context_name = text(entry, "contextName");
             plan.active_context_tenant = text(entry, "tenant");
         })?;
-        self.read(path.mcp_selection, |plan, entry| {
+        self.read(state.mcp_selection, |plan, entry| {
             plan.has_persisted_mcp_tool_selection = true;
             let names = entry.get("selectedToolNames").map(strings).unwrap_or_default();
             plan.selected_mcp_tool_names = names.into_iter().map(|name| name.into_owned()).collect();
         })?;
-        self.read(path.mode, |plan, entry| {
+        self.read(state.mode, |plan, entry| {
             plan.mode = text(entry, "mode").unwrap_or_else(|| "none".to_owned());
             plan.mode_data = entry.get("data").map(|data| data.text().to_owned());
         })?;
-        self.plan.injected_ttsr_rules = ttsr_rules(self.content, &path.rules)?;
+        self.plan.injected_ttsr_rules = ttsr_rules(self.content, &state.rules)?;
         Ok(())
     }
 
     fn models(&mut self, resolution: ModelResolution) -> Result<()> {
-        let path = self.path;
-        let mut default_set_at = None;
+        let mut default_set_by = None;
         let mut places = HashMap::new();
-        for &place in &path.model_changes {
-            let line = self.lines.get(path.entries[place])?;
+        for &entry in &self.state.model_changes {
+            let line = self.lines.get(entry)?;
             let change = Raw::new(&line);
             let Some(model) = model(change) else { continue };
             let role = change.get("role").and_then(Raw::as_str);
             let role = role.as_deref().unwrap_or("default");
             if role == "default" {
-                default_set_at = Some(place);
+                default_set_by = Some(entry);
             }
             set_model(&mut self.plan.models, &mut places, role, model.into_owned());
         }
-        let after = match (resolution, default_set_at) {
-            (ModelResolution::ModelChange, Some(_)) => return Ok(()),
-            (ModelResolution::Latest, Some(place)) => place,
-            (_, None) => 0,
-        };
-        for &entry in path.entries[after..].iter().rev() {
+        if resolution == ModelResolution::ModelChange && default_set_by.is_some() {
+            return Ok(());
+        }
+        let content = self.content;
+        for entry in content.index.ancestors(self.leaf).take_while(|&entry| Some(entry) != default_set_by) {
             if self.role(entry) != Role::Assistant {
                 continue;
             }
@@ -259,26 +247,31 @@ impl<'a> Planner<'a> {
     }
 
     fn messages(&mut self) -> Result<()> {
-        let path = self.path;
-        let Some(at) = path.compaction else { return self.emit(&path.entries) };
-        let (before, after) = (&path.entries[..at], &path.entries[at + 1..]);
-        let entry = path.entries[at];
+        let mut newest_first = self.content.index.ancestors(self.leaf);
+        let Some(entry) = self.state.compaction else { return self.emit(newest_first.collect()) };
+        let after = newest_first.by_ref().take_while(|&behind| behind != entry).collect();
         let line = self.lines.get(entry)?;
         let compaction = Raw::new(&line);
         let remote = remote_history(compaction).is_some();
         let first_kept = compaction.get("firstKeptEntryId").and_then(Raw::as_str);
-        let first_kept = first_kept.and_then(|id| self.content.index.by_id(&id));
+        let first_kept = first_kept.and_then(|id| self.content.index.by_id(&id)).filter(|_| !remote);
         let source = MessageSource::CompactionSummary { remote };
         self.plan.messages.push(PlannedMessage { entry, source });
-        let kept = before.iter().rposition(|&entry| Some(entry) == first_kept).filter(|_| !remote);
-        if let Some(kept) = kept {
-            self.emit(&before[kept..])?;
+        if let Some(first_kept) = first_kept {
+            let mut kept = Vec::new();
+            let found = newest_first.any(|entry| {
+                kept.push(entry);
+                entry == first_kept
+            });
+            if found {
+                self.emit(kept)?;
+            }
         }
         self.emit(after)
     }
 
-    fn emit(&mut self, path: &[EntryNo]) -> Result<()> {
-        for &entry in path {
+    fn emit(&mut self, newest_first: Vec<EntryNo>) -> Result<()> {
+        for entry in newest_first.into_iter().rev() {
             let source = match self.kind(entry) {
                 EntryKind::Message if self.role(entry) != Role::None => MessageSource::Message,
                 EntryKind::CustomMessage => MessageSource::Custom,

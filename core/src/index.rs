@@ -33,6 +33,8 @@ pub(crate) struct Slot {
     id: NodeNo,
     parent: NodeNo,
     next_sibling: EntryNo,
+    /// The nearest landmark on the way to the root, the entry included.
+    landmark: EntryNo,
     /// Line in the file, from 1; 0 while it is not in the file.
     pub(crate) line: u32,
     pub(crate) time: i64,
@@ -59,6 +61,25 @@ impl Node {
     }
 }
 
+/// The kinds that a context depends on wherever they stand on its path. Paths are long, and hold few of these.
+fn is_landmark(kind: EntryKind) -> bool {
+    use EntryKind::{
+        Compaction, ContextChange, McpToolSelection, ModeChange, ModelChange, ServiceTierChange, ThinkingLevelChange,
+        TtsrInjection,
+    };
+    matches!(
+        kind,
+        Compaction
+            | ContextChange
+            | McpToolSelection
+            | ModeChange
+            | ModelChange
+            | ServiceTierChange
+            | ThinkingLevelChange
+            | TtsrInjection
+    )
+}
+
 /// What is known of an entry that is to be added.
 pub(crate) struct NewSlot<'a> {
     pub(crate) place: Place,
@@ -78,6 +99,9 @@ pub(crate) struct Index {
     table: HashTable<NodeNo>,
     hasher: RandomState,
     labels: HashMap<NodeNo, Box<str>>,
+    /// Some entry's parent is not the one that it had when it was added, or not before it; or a kind was changed. Then
+    /// the landmarks that the slots name are not to be relied on.
+    irregular: bool,
 }
 
 impl Index {
@@ -91,6 +115,13 @@ impl Index {
 
     pub(crate) fn slot_mut(&mut self, entry: EntryNo) -> &mut Slot {
         &mut self.slots[entry as usize]
+    }
+
+    /// Gives an entry another envelope; its id and its links stay.
+    pub(crate) fn set_kind(&mut self, entry: EntryNo, kind: EntryKind, role: Role, time: i64) {
+        let slot = &mut self.slots[entry as usize];
+        self.irregular |= slot.kind != kind;
+        (slot.kind, slot.role, slot.time) = (kind, role, time);
     }
 
     pub(crate) fn entries(&self) -> std::ops::Range<EntryNo> {
@@ -123,7 +154,15 @@ impl Index {
         let entry = self.slots.len() as EntryNo;
         let id = new.id.map_or(NONE, |id| self.intern(id));
         let parent = new.parent.map_or(NONE, |parent| self.intern(parent));
+        let before = self.node_entry(parent);
+        let landmark = match before {
+            _ if is_landmark(new.kind) => entry,
+            Some(before) => self.slots[before as usize].landmark,
+            None => NONE,
+        };
         if let Some(node) = self.nodes.get_mut(id as usize) {
+            // Its children had another parent so far, or none; or it is its own.
+            self.irregular |= node.first_child != NONE || id == parent;
             node.entry = entry;
         }
         if let Some(node) = self.nodes.get_mut(parent as usize) {
@@ -134,7 +173,18 @@ impl Index {
             node.last_child = entry;
         }
         let NewSlot { place, line, time, kind, role, .. } = *new;
-        self.slots.push(Slot { place, id, parent, next_sibling: NONE, line, time, kind, role, has_links: true });
+        self.slots.push(Slot {
+            place,
+            id,
+            parent,
+            next_sibling: NONE,
+            landmark,
+            line,
+            time,
+            kind,
+            role,
+            has_links: true,
+        });
         entry
     }
 
@@ -194,6 +244,16 @@ impl Index {
         std::iter::successors(Some(from), move |&entry| self.parent(entry).filter(|&parent| fresh(parent)))
     }
 
+    /// The landmarks among [`Index::ancestors`]: what stands between them is not looked at.
+    pub(crate) fn landmarks(&self, from: EntryNo) -> impl Iterator<Item = EntryNo> {
+        let known = |entry: EntryNo| Some(self.slot(entry).landmark).filter(|&landmark| landmark != NONE);
+        let hops = (!self.irregular)
+            .then(|| std::iter::successors(known(from), move |&entry| self.parent(entry).and_then(known)));
+        let steps = self.irregular.then(|| self.ancestors(from));
+        let steps = steps.into_iter().flatten().filter(|&entry| is_landmark(self.slot(entry).kind));
+        hops.into_iter().flatten().chain(steps)
+    }
+
     /// [`Index::ancestors`] in a list.
     pub(crate) fn path(&self, from: EntryNo) -> Vec<EntryNo> {
         self.ancestors(from).collect()
@@ -222,5 +282,55 @@ impl Index {
         let mut nodes: Vec<_> = self.labels.iter().collect();
         nodes.sort_unstable_by_key(|(node, _)| **node);
         nodes.into_iter().map(|(&node, label)| (self.node_text(node), &**label)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn push(index: &mut Index, id: u8, parent: u8, kind: EntryKind) {
+        let (id, parent) = (format!("id{id}"), format!("id{parent}"));
+        let place = Place::Memory(0);
+        let (id, parent) = (Some(&*id), Some(&*parent));
+        index.push(&NewSlot { place, id, parent, line: 0, time: 0, kind, role: Role::None });
+    }
+
+    fn agrees(index: &Index) -> bool {
+        let seen = |entry: &EntryNo| is_landmark(index.slot(*entry).kind);
+        index.entries().all(|from| index.landmarks(from).eq(index.ancestors(from).filter(seen)))
+    }
+
+    fn kind() -> impl Strategy<Value = EntryKind> {
+        prop::sample::select(vec![EntryKind::Message, EntryKind::Other, EntryKind::Compaction, EntryKind::ModelChange])
+    }
+
+    proptest! {
+        #[test]
+        fn landmarks_are_those_among_the_ancestors(
+            entries in prop::collection::vec((0..12u8, 0..14u8, kind()), 0..16),
+            changed in prop::option::of((0..16usize, kind())),
+        ) {
+            let mut index = Index::default();
+            for (id, parent, kind) in entries {
+                push(&mut index, id, parent, kind);
+                prop_assert!(agrees(&index));
+            }
+            if let Some((entry, kind)) = changed.filter(|(entry, _)| *entry < index.len()) {
+                index.set_kind(entry as EntryNo, kind, Role::None, 0);
+                prop_assert!(agrees(&index));
+            }
+        }
+
+        #[test]
+        fn a_tree_that_was_written_in_order_is_regular(parents in prop::collection::vec((0..200u8, kind()), 0..40)) {
+            let mut index = Index::default();
+            for (entry, (parent, kind)) in parents.into_iter().enumerate() {
+                let parent = if entry == 0 { 255 } else { parent % entry as u8 };
+                push(&mut index, entry as u8, parent, kind);
+            }
+            prop_assert!(!index.irregular && agrees(&index));
+        }
     }
 }

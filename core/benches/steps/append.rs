@@ -1,10 +1,10 @@
 //! Appends, each in the kernel when it returns, against a bare loop of `write` calls of the same lines.
 
-use crate::case::{Case, Goal, timed};
+use crate::case::{Case, Goal, Run, timed};
 use crate::data::{Data, options};
+use rustix::fs::{AtFlags, StatxFlags, statx};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use xcsh_session::SessionManager;
@@ -20,27 +20,42 @@ fn append(session: &SessionManager, messages: &[String]) -> Duration {
     timed(|| messages.iter().for_each(|message| drop(session.append_message(message).expect("the disk takes it"))))
 }
 
-pub(crate) fn fresh(data: &Data, _: &str) -> Case {
+pub(crate) fn fresh(data: &Data, what: &str) -> Case {
     let messages: Rc<[String]> = (0..APPENDS).map(message).collect();
-    let (scratch, lines) = (Rc::clone(&data.scratch), Rc::clone(&messages));
-    let ours = move || {
-        let dir = tempfile::tempdir_in(scratch.path()).expect("DATA can be written to");
-        let session = SessionManager::create("/srv/pi", options(dir.path())).expect("a new session");
-        session.ensure_on_disk().expect("the disk takes it");
-        append(&session, &messages)
+    let plain = writing(data, &messages, |_| {});
+    let case = if what == "look" {
+        let look = |file: &File| {
+            let wanted = StatxFlags::SIZE | StatxFlags::NLINK;
+            statx(file, c"", AtFlags::EMPTY_PATH, wanted).expect("an open file can be looked at");
+        };
+        Case::new("the floor: a look at length and names before each write", writing(data, &messages, look))
+    } else {
+        let scratch = Rc::clone(&data.scratch);
+        let ours = move || {
+            let dir = tempfile::tempdir_in(scratch.path()).expect("DATA can be written to");
+            let session = SessionManager::create("/srv/pi", options(dir.path())).expect("a new session");
+            session.ensure_on_disk().expect("the disk takes it");
+            append(&session, &messages)
+        };
+        Case::new(format!("{APPENDS} appends of 2 KB"), Box::new(ours)).goal(Goal::ShareOfRate(0.8))
     };
+    case.plain("write of the same lines", plain).rounds(11).goal(Goal::Rate { count: APPENDS })
+}
+
+/// A loop of writes of the messages' lines, and of what has to be done before each.
+fn writing(data: &Data, messages: &[String], before: fn(&File)) -> Run {
     let scratch = Rc::clone(&data.scratch);
-    let plain = move || {
+    let lines: Vec<String> = messages.iter().map(|message| format!("{}{message}}}\n", "-".repeat(110))).collect();
+    Box::new(move || {
         let dir = tempfile::tempdir_in(scratch.path()).expect("DATA can be written to");
         let mut file = OpenOptions::new().append(true).create(true).open(dir.path().join("plain")).expect("a new file");
-        let lines: Vec<String> = lines.iter().map(|message| format!("{}{message}}}\n", "-".repeat(110))).collect();
-        timed(|| lines.iter().for_each(|line| file.write_all(line.as_bytes()).expect("the disk takes it")))
-    };
-    Case::new(format!("{APPENDS} appends of 2 KB"), Box::new(ours))
-        .plain("write of the same lines", Box::new(plain))
-        .rounds(11)
-        .goal(Goal::ShareOfRate(0.8))
-        .goal(Goal::Rate { count: APPENDS })
+        timed(|| {
+            for line in &lines {
+                before(&file);
+                file.write_all(line.as_bytes()).expect("the disk takes it");
+            }
+        })
+    })
 }
 
 /// What an append costs does not depend on how long the session is.
@@ -51,20 +66,12 @@ pub(crate) fn to_existing(data: &Data, size: &str) -> Case {
     File::open(&path).and_then(|file| file.sync_all()).expect("the disk takes it");
     let session = SessionManager::open(&path, options(data.scratch.path())).expect("a generated session opens");
     let messages: Vec<String> = (0..APPENDS).map(message).collect();
+    let scratch = Rc::clone(&data.scratch);
     let ours = move || {
-        assert!(Path::new(&path).exists());
+        let _kept = &scratch;
         append(&session, &messages)
     };
-    let scratch = Rc::clone(&data.scratch);
-    Case::new(format!("{APPENDS} appends of 2 KB to {size} entries"), Box::new(keeping(scratch, ours)))
+    Case::new(format!("{APPENDS} appends of 2 KB to {size} entries"), Box::new(ours))
         .rounds(5)
         .goal(Goal::Rate { count: APPENDS })
-}
-
-/// The run, which keeps the directory it works in.
-fn keeping<T>(kept: Rc<T>, mut run: impl FnMut() -> Duration) -> impl FnMut() -> Duration {
-    move || {
-        let _kept = &kept;
-        run()
-    }
 }

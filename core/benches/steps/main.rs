@@ -37,7 +37,7 @@ const FAMILIES: &[(&str, &[&str], Make)] = &[
     ("branch", &["1k", "10k", "100k", "1m"], reading::branch),
     ("entry", &["1k", "10k", "100k", "1m"], reading::entry),
     ("iterate", &["10k"], reading::iterate),
-    ("append", &["2k"], append::fresh),
+    ("append", &["2k", "look"], append::fresh),
     ("appendto", &["1k", "10k", "100k", "1m"], append::to_existing),
     ("rename", &["10k"], rewrite::rename),
     ("migrate", &["10k"], rewrite::migrate),

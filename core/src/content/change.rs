@@ -31,8 +31,7 @@ impl Content {
         }
         for (&entry, number) in changed.keys().zip(new.index.entries()) {
             let Slot { kind, role, time, .. } = *new.index.slot(number);
-            let slot = self.index.slot_mut(entry);
-            (slot.kind, slot.role, slot.time) = (kind, role, time);
+            self.index.set_kind(entry, kind, role, time);
             self.replace_line(entry, new.in_memory(number).unwrap_or_default().to_vec());
         }
         if before != new.usage {
