@@ -7,12 +7,12 @@ use std::borrow::Cow;
 pub(crate) fn decode(token: &[u8]) -> Cow<'_, str> {
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
     match memchr::memchr(b'\\', inner) {
-        None => lossy(inner),
+        None => utf8(inner),
         Some(_) => {
             let mut out = String::with_capacity(inner.len());
             for piece in pieces(inner) {
                 match piece {
-                    Piece::Plain(bytes) => out.push_str(&lossy(bytes)),
+                    Piece::Plain(bytes) => out.push_str(&utf8(bytes)),
                     Piece::Escape { code, .. } => out.push(char::from_u32(code).unwrap_or('\u{fffd}')),
                 }
             }
@@ -21,9 +21,9 @@ pub(crate) fn decode(token: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The characters of bytes that were UTF-8 when they were checked. Where that does not hold any more, U+FFFD stands
-/// for what is none.
-pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+/// Bytes that are UTF-8 unless memory or a caller is wrong about them: U+FFFD stands for what is not.
+pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    // `from_utf8_lossy` goes byte by byte.
     simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
