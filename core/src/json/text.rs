@@ -7,7 +7,10 @@ use std::borrow::Cow;
 pub(crate) fn decode(token: &[u8]) -> Cow<'_, str> {
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
     match memchr::memchr(b'\\', inner) {
-        None => String::from_utf8_lossy(inner),
+        None => match std::str::from_utf8(inner) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(inner),
+        },
         Some(_) => {
             let mut out = String::with_capacity(inner.len());
             for piece in pieces(inner) {
