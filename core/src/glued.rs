@@ -7,7 +7,6 @@
 
 use crate::json::{Malformed, Scanner};
 use crate::record::{Envelope, RecordType};
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// The reason given for a run of NUL bytes, which file systems leave behind when the power fails. It says nothing, so
@@ -29,7 +28,7 @@ pub(crate) enum Part<'a> {
 pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut rest, mut at) = (0, 0);
-    let mut doomed = HashSet::new();
+    let mut doomed = Places::default();
     let mut after_record = true;
     let begin = line.iter().position(|&byte| !is_blank_byte(byte)).unwrap_or(line.len());
     while let Some(found) = memchr::memchr(b'{', &line[at..]) {
@@ -37,7 +36,7 @@ pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
         at = start + 1;
         // Asked again only behind the next record, so that no stretch is looked at twice.
         after_record = after_record && is_blank(&line[rest..start]);
-        if doomed.contains(&start) {
+        if doomed.contains(start) {
             continue;
         }
         let mut scanner = Scanner::tracking(line, start);
@@ -51,7 +50,7 @@ pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
             }
             // A complete object is stepped over, whatever it is; a torn one holds further candidates.
             _ if scanner.open_objects().is_empty() && scanner.pos() > start => at = scanner.pos(),
-            _ => doomed.extend(scanner.open_objects().iter().copied().filter(|&open| open > start)),
+            _ => scanner.open_objects().iter().filter(|&&open| open > start).for_each(|&open| doomed.add(open, line)),
         }
     }
     push_rest(&mut parts, line, rest..line.len(), first.reason);
@@ -60,6 +59,23 @@ pub(crate) fn take_apart(line: &[u8], first: Malformed) -> Vec<Part<'_>> {
         *span = 0..line.len();
     }
     parts
+}
+
+/// Places of a line, a bit a byte: a line may consist of nothing else.
+#[derive(Default)]
+struct Places(Vec<u64>);
+
+impl Places {
+    fn add(&mut self, place: usize, line: &[u8]) {
+        if self.0.is_empty() {
+            self.0 = vec![0; line.len().div_ceil(64)];
+        }
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    fn contains(&self, place: usize) -> bool {
+        self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
 }
 
 fn is_record(envelope: &Envelope<'_>) -> bool {

@@ -6,6 +6,7 @@
 
 use crate::record::{EntryKind, Role};
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
@@ -138,22 +139,32 @@ impl Index {
     }
 
     fn intern(&mut self, id: &str) -> NodeNo {
-        if let Some(node) = self.find(id) {
-            return node;
-        }
+        let hash = self.hasher.hash_one(id);
         let node = self.nodes.len() as NodeNo;
         let Index { nodes, text, hasher, table, .. } = self;
-        table.insert_unique(hasher.hash_one(id), node, |&other| hasher.hash_one(nodes[other as usize].text(text)));
+        let of = |node: NodeNo| nodes[node as usize].text(text);
+        match table.entry(hash, |&node| of(node) == id, |&node| hasher.hash_one(of(node))) {
+            Entry::Occupied(known) => return *known.get(),
+            Entry::Vacant(place) => place.insert(node),
+        };
         let start = text.len() as u64;
         text.push_str(id);
         nodes.push(Node { text: start, len: id.len() as u32, entry: NONE, first_child: NONE, last_child: NONE });
         node
     }
 
+    /// The node of a parent's id: mostly that of the entry before.
+    fn parent_node(&mut self, id: &str) -> NodeNo {
+        match self.slots.last() {
+            Some(last) if last.id != NONE && self.node_text(last.id) == id => last.id,
+            _ => self.intern(id),
+        }
+    }
+
     pub(crate) fn push(&mut self, new: &NewSlot<'_>) -> EntryNo {
         let entry = self.slots.len() as EntryNo;
         let id = new.id.map_or(NONE, |id| self.intern(id));
-        let parent = new.parent.map_or(NONE, |parent| self.intern(parent));
+        let parent = new.parent.map_or(NONE, |parent| self.parent_node(parent));
         let before = self.node_entry(parent);
         let landmark = match before {
             _ if is_landmark(new.kind) => entry,

@@ -14,7 +14,7 @@ use crate::usage::Usage;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Bytes of a chunk: it and what is found in it stay in a core's own cache. More than a byte order mark has, so that
 /// the first line begins in the first chunk.
@@ -103,6 +103,29 @@ impl Batch {
         Some((self.text(&Some(target.clone()))?, self.text(label)))
     }
 
+    /// Adds the lines of `text` that begin at `at` or behind it and have a `\n` at their end. `text` begins at `offset`
+    /// of the file. Returns where the rest begins.
+    fn whole_lines(&mut self, text: &[u8], mut at: usize, offset: u64) -> usize {
+        let whole = memchr::memrchr(b'\n', text).map_or(0, |last| last + 1);
+        while at < whole {
+            let end = match Envelope::of_next_line(text, at) {
+                Some((envelope, end)) if end - at <= MAX_LINE => {
+                    self.record(text, at..end, &envelope, offset, self.lines, false);
+                    self.lines += 1;
+                    end
+                }
+                _ => {
+                    let end = memchr::memchr(b'\n', &text[at..]).map_or(whole, |end| at + end);
+                    self.line(&text[at..end], offset + at as u64);
+                    end
+                }
+            };
+            self.ends_with_newline = true;
+            at = end + 1;
+        }
+        at
+    }
+
     /// Adds what is on `line`, which begins at `offset` of the file.
     fn line(&mut self, line: &[u8], offset: u64) {
         let number = self.lines;
@@ -177,12 +200,11 @@ impl Batch {
 /// What a text held in memory holds; the whole of it.
 pub(crate) fn scan_text(text: &[u8]) -> Batch {
     let mut batch = Batch::default();
-    let mut at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    while at < text.len() {
-        let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
-        batch.line(&text[at..end], at as u64);
-        batch.ends_with_newline = end < text.len();
-        at = end + 1;
+    let first = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let rest = batch.whole_lines(text, first, 0);
+    if rest < text.len() {
+        batch.line(&text[rest..], rest as u64);
+        batch.ends_with_newline = false;
     }
     batch
 }
@@ -207,17 +229,20 @@ fn scan_with(of: &Chunks<'_>, threads: usize, mut sink: impl FnMut(Batch)) -> io
     let window = 16 * threads as u64;
     let queue = Queue { state: Mutex::default(), changed: Condvar::new(), chunks, window };
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        // This thread is one of them: it scans while there is nothing to hand on.
+        for _ in 1..threads {
             scope.spawn(|| queue.work(|chunk, buffer| of.scan(chunk, buffer)));
         }
         let _stop = StopOnDrop(&queue);
-        (0..chunks).try_for_each(|chunk| queue.take(chunk).map(&mut sink))
+        let mut buffer = Vec::new();
+        (0..chunks).try_for_each(|chunk| queue.take(chunk, |own| of.scan(own, &mut buffer)).map(&mut sink))
     })
 }
 
 /// Chunks in the making: numbers handed out in order, results taken in order, a bounded number between.
 struct Queue {
     state: Mutex<QueueState>,
+    /// A chunk was done that the taker waits for, or one was taken that workers wait for.
     changed: Condvar,
     chunks: u64,
     window: u64,
@@ -228,6 +253,7 @@ struct QueueState {
     next: u64,
     taken: u64,
     stopped: bool,
+    waiting: usize,
     done: BTreeMap<u64, io::Result<Batch>>,
 }
 
@@ -237,29 +263,60 @@ impl Queue {
         while let Some(chunk) = self.claim() {
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| scan(chunk, &mut buffer)))
                 .unwrap_or_else(|_| Err(io::Error::other("a loading thread panicked")));
-            self.lock().done.insert(chunk, result);
-            self.changed.notify_all();
+            let mut state = self.lock();
+            state.done.insert(chunk, result);
+            self.wake(&state);
         }
     }
 
     fn claim(&self) -> Option<u64> {
         let full = |state: &mut QueueState| !state.stopped && state.next >= state.taken + self.window;
-        let mut state = self.changed.wait_while(self.lock(), full).unwrap_or_else(|poison| poison.into_inner());
+        let mut state = self.wait_while(self.lock(), full);
         let chunk = state.next;
         state.next += 1;
         (!state.stopped && chunk < self.chunks).then_some(chunk)
     }
 
-    fn take(&self, chunk: u64) -> io::Result<Batch> {
-        let missing = |state: &mut QueueState| !state.done.contains_key(&chunk);
-        let mut state = self.changed.wait_while(self.lock(), missing).unwrap_or_else(|poison| poison.into_inner());
-        let result = state.done.remove(&chunk).expect("waited for it");
-        state.taken = chunk + 1;
-        self.changed.notify_all();
-        result
+    /// The result of a chunk; as long as it is missing, others are scanned.
+    fn take(&self, chunk: u64, mut scan: impl FnMut(u64) -> io::Result<Batch>) -> io::Result<Batch> {
+        let mut state = self.lock();
+        loop {
+            if let Some(result) = state.done.remove(&chunk) {
+                state.taken = chunk + 1;
+                self.wake(&state);
+                return result;
+            }
+            let own = state.next;
+            if own < self.chunks && own < state.taken + self.window {
+                state.next += 1;
+                drop(state);
+                let result = scan(own);
+                state = self.lock();
+                state.done.insert(own, result);
+            } else {
+                state = self.wait_while(state, |state| !state.done.contains_key(&chunk));
+            }
+        }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, QueueState> {
+    fn wait_while<'a>(
+        &self,
+        mut state: MutexGuard<'a, QueueState>,
+        condition: impl FnMut(&mut QueueState) -> bool,
+    ) -> MutexGuard<'a, QueueState> {
+        state.waiting += 1;
+        let mut state = self.changed.wait_while(state, condition).unwrap_or_else(|poison| poison.into_inner());
+        state.waiting -= 1;
+        state
+    }
+
+    fn wake(&self, state: &QueueState) {
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(|poison| poison.into_inner())
     }
 }
@@ -300,15 +357,11 @@ impl Chunks<'_> {
                 None => return Ok(batch),
             },
         };
-        let mut at = first;
-        while at < buffer.len() {
-            let line_end = match memchr::memchr(b'\n', &buffer[at..]) {
-                Some(end) => at + end,
-                None => self.read_on(buffer, from)?,
-            };
-            batch.ends_with_newline = line_end < buffer.len();
-            batch.line(&buffer[at..line_end], from + at as u64);
-            at = line_end + 1;
+        let last = batch.whole_lines(buffer, first, from);
+        if last < buffer.len() {
+            let end = self.read_on(buffer, from)?;
+            batch.ends_with_newline = end < buffer.len();
+            batch.line(&buffer[last..end], from + last as u64);
         }
         // One long line must not keep its buffer for the rest of the file.
         buffer.truncate(self.size as usize + 1);
@@ -319,7 +372,7 @@ impl Chunks<'_> {
     /// Reads on until the last line in `buffer`, which begins at offset `from` of the file, is complete; returns where
     /// the line ends: at a `\n`, or at the end of the buffer where the file ends.
     fn read_on(&self, buffer: &mut Vec<u8>, from: u64) -> io::Result<usize> {
-        let mut step = self.size.div_ceil(8);
+        let mut step = self.size.div_ceil(32);
         loop {
             let have = buffer.len();
             let at = from + have as u64;
@@ -379,8 +432,22 @@ mod tests {
         summary(batches)
     }
 
+    /// Every line cut out first and looked at by itself.
+    fn line_by_line(text: &[u8]) -> (Vec<String>, Vec<Usage>, u32, bool) {
+        let mut batch = Batch::default();
+        let mut at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        for line in text[at..].split_inclusive(|&byte| byte == b'\n') {
+            batch.ends_with_newline = line.ends_with(b"\n");
+            batch.line(line.strip_suffix(b"\n").unwrap_or(line), at as u64);
+            at += line.len();
+        }
+        summary(vec![batch])
+    }
+
     fn one_pass(text: &[u8]) -> (Vec<String>, Vec<Usage>, u32, bool) {
-        summary(vec![scan_text(text)])
+        let found = summary(vec![scan_text(text)]);
+        assert!(found == line_by_line(text), "{}", text.escape_ascii());
+        found
     }
 
     /// Stretches of lines, sound and not, with and without their ends.

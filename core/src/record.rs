@@ -47,7 +47,11 @@ impl EntryKind {
 
     /// The kind that a `type` names.
     pub fn of(name: &str) -> EntryKind {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map_or(EntryKind::Other, |(_, kind)| *kind)
+        EntryKind::of_bytes(name.as_bytes())
+    }
+
+    fn of_bytes(name: &[u8]) -> EntryKind {
+        Self::NAMES.iter().find(|(known, _)| known.as_bytes() == name).map_or(EntryKind::Other, |(_, kind)| *kind)
     }
 
     /// The `type` as it is written; `None` for [`EntryKind::Other`].
@@ -99,7 +103,7 @@ pub(crate) struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// The timestamp, in milliseconds since 1970; `None` where it is absent or cannot be read.
     pub(crate) fn time(&self) -> Option<i64> {
-        time::parse(&self.timestamp?.as_str()?)
+        time::parse_bytes(&self.timestamp?.as_bytes()?)
     }
 
     /// Of a line that must be exactly one record.
@@ -108,6 +112,15 @@ impl<'a> Envelope<'a> {
         let envelope = Envelope::scan(line, &mut scanner)?;
         scanner.end()?;
         Ok(envelope)
+    }
+
+    /// Of a line that begins at `start` of a text and has a `\n` at its end, and where that is. `None` where the line
+    /// has to be looked at by itself: because it is no record, or for anything that is rare.
+    pub(crate) fn of_next_line(text: &'a [u8], start: usize) -> Option<(Envelope<'a>, usize)> {
+        let mut scanner = Scanner::on_line(text, start);
+        let envelope = Envelope::scan(text, &mut scanner).ok()?;
+        scanner.skip_white();
+        (scanner.peek() == Some(b'\n')).then(|| (envelope, scanner.pos()))
     }
 
     /// Of the object that the scanner stands at; what follows it is not looked at.
@@ -122,13 +135,13 @@ impl<'a> Envelope<'a> {
         scanner.check_utf8(start)?;
         let raw = |span: Span| Raw::new(&text[span]);
         let string = |span: Option<Span>| span.map(raw).filter(|raw| raw.is_string());
-        let Some(record) = string(found.kind).and_then(Raw::as_str) else {
+        let Some(record) = string(found.kind).and_then(Raw::as_bytes) else {
             return Err(Malformed { offset: start, reason: "no string \"type\"" });
         };
         let record = match &*record {
-            "session" => RecordType::Session,
-            "title" => RecordType::Title,
-            other => RecordType::Entry(EntryKind::of(other)),
+            b"session" => RecordType::Session,
+            b"title" => RecordType::Title,
+            other => RecordType::Entry(EntryKind::of_bytes(other)),
         };
         let message = found.message.unwrap_or_default();
         let is_message = record == RecordType::Entry(EntryKind::Message);
@@ -225,11 +238,11 @@ impl Message {
     }
 
     fn role<'a>(&self, raw: impl Fn(Span) -> Raw<'a>) -> Role {
-        match self.role.clone().and_then(|span| raw(span).as_str()).as_deref() {
+        match self.role.clone().and_then(|span| raw(span).as_bytes()).as_deref() {
             _ if !self.present => Role::None,
-            Some("assistant") => Role::Assistant,
-            Some("toolResult") => Role::ToolResult,
-            Some("hookMessage") => Role::Hook,
+            Some(b"assistant") => Role::Assistant,
+            Some(b"toolResult") => Role::ToolResult,
+            Some(b"hookMessage") => Role::Hook,
             _ => Role::Other,
         }
     }
@@ -238,8 +251,8 @@ impl Message {
         match role {
             Role::Assistant => self.usage.clone().map(|span| Usage::read(raw(span))),
             Role::ToolResult => {
-                let tool = self.tool.clone().and_then(|span| raw(span).as_str())?;
-                let details = self.details.clone().filter(|_| tool == "task")?;
+                let tool = self.tool.clone().and_then(|span| raw(span).as_bytes())?;
+                let details = self.details.clone().filter(|_| *tool == *b"task")?;
                 raw(details).get("usage").map(Usage::read)
             }
             _ => None,

@@ -3,7 +3,38 @@
 /// Milliseconds since 1970-01-01T00:00:00Z of an ISO 8601 text, as `Date.parse` reads it: date, date and time,
 /// fraction, zone (`Z`, `+hh:mm`). A time without a zone is taken as UTC. `None` where it is anything else.
 pub(crate) fn parse(text: &str) -> Option<i64> {
-    let mut rest = text.as_bytes();
+    parse_bytes(text.as_bytes())
+}
+
+/// Like `parse`, for a text whose encoding does not matter.
+pub(crate) fn parse_bytes(text: &[u8]) -> Option<i64> {
+    written_form(text).or_else(|| parse_any(text))
+}
+
+/// The form in which entries are written, without the times for which one has to look twice.
+fn written_form(text: &[u8]) -> Option<i64> {
+    const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+    let text: &[u8; 24] = text.try_into().ok()?;
+    let mut wrong = 0;
+    for (&byte, &form) in text.iter().zip(FORM) {
+        // `0` stands for every digit.
+        wrong |= if form == b'0' { u8::from(byte.wrapping_sub(b'0') > 9) } else { byte ^ form };
+    }
+    if wrong != 0 {
+        return None;
+    }
+    let number = |at: usize, len: usize| text[at..at + len].iter().fold(0, |sum, b| sum * 10 + i64::from(b - b'0'));
+    let (month, day) = (number(5, 2), number(8, 2));
+    let (hour, minute, second) = (number(11, 2), number(14, 2), number(17, 2));
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let millis = ((hour * 60 + minute) * 60 + second) * 1000 + number(20, 3);
+    Some(days_from_civil(number(0, 4), month, day) * 86_400_000 + millis)
+}
+
+fn parse_any(text: &[u8]) -> Option<i64> {
+    let mut rest = text;
     let year = year(&mut rest)?;
     let (mut month, mut day, mut millis) = (1, 1, 0);
     if take(&mut rest, b'-') {
@@ -149,6 +180,21 @@ mod tests {
             ("2026-02-16T10:20:30.Z", None),
         ] {
             assert_eq!(parse(text), millis, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_written_form_is_read_as_any_other() {
+        let written = *b"2026-02-16T10:20:30.123Z";
+        for place in 0..written.len() {
+            for byte in 0..=255 {
+                let mut text = written;
+                text[place] = byte;
+                assert_eq!(parse_bytes(&text), parse_any(&text), "{}", text.escape_ascii());
+            }
+        }
+        for text in ["2026-00-16T10:20:30.123Z", "2026-02-00T10:20:30.123Z", "0000-12-31T23:59:99.999Z"] {
+            assert_eq!(parse(text), parse_any(text.as_bytes()), "{text}");
         }
     }
 

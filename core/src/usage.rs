@@ -28,13 +28,13 @@ impl Usage {
         let mut sums = Usage::default();
         for member in usage.members() {
             let number = || member.value.as_f64().filter(|number| number.is_finite()).unwrap_or(0.0);
-            match &*member.key.name() {
-                "input" => sums.input = number(),
-                "output" => sums.output = number(),
-                "cacheRead" => sums.cache_read = number(),
-                "cacheWrite" => sums.cache_write = number(),
-                "premiumRequests" => sums.premium_requests = number(),
-                "cost" => {
+            match &member.key {
+                key if key.is("input") => sums.input = number(),
+                key if key.is("output") => sums.output = number(),
+                key if key.is("cacheRead") => sums.cache_read = number(),
+                key if key.is("cacheWrite") => sums.cache_write = number(),
+                key if key.is("premiumRequests") => sums.premium_requests = number(),
+                key if key.is("cost") => {
                     let total = member.value.get("total").and_then(Raw::as_f64);
                     sums.cost = total.filter(|number| number.is_finite()).unwrap_or(0.0);
                 }

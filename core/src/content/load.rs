@@ -66,7 +66,8 @@ impl Content {
         let place = Place::File { offset: found.offset, len: found.len as u32 };
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
-        if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, entry, parent)) {
+        let waiting = id.filter(|_| !self.memory.is_empty()).and_then(|id| self.index.by_id(id));
+        if let Some(own) = waiting.filter(|&own| self.is_same(own, entry, parent)) {
             match self.in_memory(own) {
                 Some(whole) if whole.len() as u64 != found.len => self.shortened_in_file(own, line),
                 _ => self.moved_to_file(own, found.offset, found.len as u32, line),

@@ -6,6 +6,8 @@ mod raw;
 mod scan;
 mod text;
 mod walk;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod wide;
 
 pub(crate) use edit::{Edits, ObjectEdit};
 pub use raw::Raw;

@@ -57,8 +57,24 @@ impl<'a> Raw<'a> {
         self.is_string().then(|| text::decode(self.0))
     }
 
+    /// The characters of a string in UTF-8.
+    pub(crate) fn as_bytes(self) -> Option<Cow<'a, [u8]>> {
+        let inner = self.0.strip_prefix(b"\"")?.strip_suffix(b"\"").unwrap_or_default();
+        Some(match inner.contains(&b'\\') {
+            false => Cow::Borrowed(inner),
+            true => Cow::Owned(text::decode(self.0).into_owned().into_bytes()),
+        })
+    }
+
     /// A number as a double, as JavaScript reads it.
     pub fn as_f64(self) -> Option<f64> {
+        // Digits that a double holds exactly.
+        if let [b'1'..=b'9', rest @ ..] = self.0
+            && rest.len() < 15
+            && rest.iter().all(u8::is_ascii_digit)
+        {
+            return Some(self.0.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')) as f64);
+        }
         match self.0.first()? {
             b'-' | b'0'..=b'9' => self.text().parse().ok(),
             _ => None,
@@ -153,6 +169,15 @@ mod tests {
         let items: Vec<_> = raw.get("b").unwrap().items().map(Raw::text).collect();
         assert_eq!(items, ["-0", r#""x\u0041""#, r#"{"c":null}"#]);
         assert_eq!(Raw::new(b"[]").items().count() + Raw::new(b"{ }").entries().count(), 0);
+    }
+
+    #[test]
+    fn numbers_are_read_as_a_plain_parse_reads_them() {
+        for text in
+            ["0", "7", "10", "999999999999999", "123456789012345", "9007199254740993", "1234567890123456", "1e3"]
+        {
+            assert_eq!(Raw::new(text.as_bytes()).as_f64(), text.parse().ok(), "{text}");
+        }
     }
 
     #[test]

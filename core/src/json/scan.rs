@@ -3,7 +3,8 @@
 //! Invariants: no recursion, so no depth can overflow the stack; every byte is looked at once; what the check
 //! accepts is exactly what a full parser accepts, but for the bound on depth.
 
-use super::block::{BLOCK, ahead, masks};
+use super::block::{BLOCK, masks};
+use super::wide::{Block, End};
 use std::ops::Range;
 
 /// Levels of arrays and objects that a value may have (SPEC section 4 asks for 10,000). A line nested deeper is
@@ -28,7 +29,10 @@ pub(crate) struct Scanner<'a> {
     pos: usize,
     depth: usize,
     nest: Nest,
+    block: Block,
     non_ascii: bool,
+    /// Whether a `\n` is no white space.
+    one_line: bool,
     /// Where the objects begin that are still open; kept only while a damaged line is taken apart.
     open: Option<Vec<usize>>,
 }
@@ -59,7 +63,16 @@ impl Nest {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a [u8], pos: usize) -> Self {
-        Scanner { text, pos, depth: 0, nest: Nest::default(), non_ascii: false, open: None }
+        Scanner {
+            text,
+            pos,
+            depth: 0,
+            nest: Nest::default(),
+            block: Block::default(),
+            non_ascii: false,
+            one_line: false,
+            open: None,
+        }
     }
 
     /// Like `new`, for a text that will stand `levels` levels deep in another.
@@ -70,6 +83,11 @@ impl<'a> Scanner<'a> {
     /// Like `new`, for text that is known to be damaged: keeps where the open objects began.
     pub(crate) fn tracking(text: &'a [u8], pos: usize) -> Self {
         Scanner { open: Some(Vec::new()), ..Scanner::new(text, pos) }
+    }
+
+    /// Like `new`, for a value that ends on the line on which it begins; other lines may follow it.
+    pub(crate) fn on_line(text: &'a [u8], pos: usize) -> Self {
+        Scanner { one_line: true, ..Scanner::new(text, pos) }
     }
 
     /// Steps over one byte that `peek` showed.
@@ -94,16 +112,34 @@ impl<'a> Scanner<'a> {
         self.text.get(self.pos).copied()
     }
 
+    #[inline(always)]
     pub(crate) fn skip_white(&mut self) {
-        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
+        if self.peek().is_some_and(|byte| byte <= b' ') {
+            self.step_over_white();
+        }
+    }
+
+    #[inline(never)]
+    fn step_over_white(&mut self) {
+        while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.peek() {
+            if self.one_line && byte == b'\n' {
+                return;
+            }
             self.pos += 1;
         }
+    }
+
+    /// The byte behind white space.
+    #[inline(always)]
+    fn token(&mut self) -> Option<u8> {
+        self.skip_white();
+        self.peek()
     }
 
     /// Checks that everything passed since `from` is UTF-8. Outside of strings the grammar is ASCII, so text whose
     /// strings showed no high byte needs no look.
     pub(crate) fn check_utf8(&self, from: usize) -> Result<(), Malformed> {
-        if !self.non_ascii {
+        if !self.non_ascii && !self.block.not_utf8 {
             return Ok(());
         }
         match simdutf8::compat::from_utf8(&self.text[from..self.pos]) {
@@ -148,18 +184,18 @@ impl<'a> Scanner<'a> {
 
     /// Steps over one value. White space before it is skipped, white space after it is not.
     pub(crate) fn value(&mut self) -> Result<Span, Malformed> {
-        self.skip_white();
+        if let Some(b'"') = self.token() {
+            return self.string();
+        }
         let (start, floor) = (self.pos, self.depth);
         'value: loop {
-            self.skip_white();
-            match self.peek() {
+            match self.token() {
                 Some(b'"') => {
                     self.string()?;
                 }
                 Some(b'{') => {
                     self.push(true)?;
-                    self.skip_white();
-                    if self.peek() != Some(b'}') {
+                    if self.token() != Some(b'}') {
                         self.key()?;
                         continue 'value;
                     }
@@ -167,8 +203,7 @@ impl<'a> Scanner<'a> {
                 }
                 Some(b'[') => {
                     self.push(false)?;
-                    self.skip_white();
-                    if self.peek() != Some(b']') {
+                    if self.token() != Some(b']') {
                         continue 'value;
                     }
                     self.pop(false);
@@ -181,9 +216,8 @@ impl<'a> Scanner<'a> {
                 None => return self.fail("the text ends where a value should be"),
             }
             while self.depth > floor {
-                self.skip_white();
                 let object = self.nest.get(self.depth - 1);
-                match self.peek() {
+                match self.token() {
                     Some(b',') => {
                         self.pos += 1;
                         if object {
@@ -245,25 +279,34 @@ impl<'a> Scanner<'a> {
             Some(_) => return self.fail("expected a string as key"),
             None => return self.fail("the text ends inside an object or array"),
         }
-        let span = self.string()?;
-        self.skip_white();
-        if self.peek() != Some(b':') {
+        let (span, escapes) = self.text()?;
+        if self.token() != Some(b':') {
             return self.fail("expected a colon after the key");
         }
         self.pos += 1;
-        Ok(Key { text: self.text, span })
+        Ok(Key { text: self.text, span, escapes })
     }
 
     /// Steps over a string; the scanner stands at its opening quote.
     pub(crate) fn string(&mut self) -> Result<Span, Malformed> {
+        self.text().map(|(span, _)| span)
+    }
+
+    /// Steps over a string; also tells whether there may be a `\` in it.
+    #[inline(always)]
+    fn text(&mut self) -> Result<(Span, bool), Malformed> {
+        let start = self.pos;
+        if let Some(End { quote, escapes }) = self.block.string_end(self.text, start + 1) {
+            self.pos = quote + 1;
+            return Ok((start..self.pos, escapes));
+        }
+        self.string_by_steps().map(|span| (span, true))
+    }
+
+    #[inline(never)]
+    fn string_by_steps(&mut self) -> Result<Span, Malformed> {
         let start = self.pos;
         self.pos += 1;
-        self.plain_block();
-        if self.peek() != Some(b'"') {
-            let ahead = ahead(self.text, self.pos);
-            self.pos = ahead.pos;
-            self.non_ascii |= ahead.high;
-        }
         loop {
             while !self.plain_block() {}
             match self.peek() {
@@ -366,6 +409,8 @@ impl<'a> Scanner<'a> {
 pub(crate) struct Key<'a> {
     text: &'a [u8],
     span: Span,
+    /// Whether there may be a `\` in it.
+    escapes: bool,
 }
 
 impl<'a> Key<'a> {
@@ -379,9 +424,10 @@ impl<'a> Key<'a> {
     }
 
     /// Whether the key is `name`, however it is spelled.
+    #[inline(always)]
     pub(crate) fn is(&self, name: &str) -> bool {
         let inner = &self.text[self.span.start + 1..self.span.end - 1];
-        inner == name.as_bytes() || (inner.contains(&b'\\') && self.name() == name)
+        inner == name.as_bytes() || (self.escapes && self.name() == name)
     }
 }
 
