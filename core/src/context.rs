@@ -335,7 +335,7 @@ impl ContextPlan {
     /// The JSON of the context with this JSON in the place of its messages: for callers that make the messages
     /// themselves.
     pub fn json_with(&self, messages: &str) -> String {
-        String::from_utf8_lossy(&self.json(messages.as_bytes())).into_owned()
+        json::utf8(&self.json(messages.as_bytes())).into_owned()
     }
 
     /// The JSON of everything but the messages, which `messages` must be: the text of an array.

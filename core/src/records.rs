@@ -31,7 +31,7 @@ pub fn parse_session_entries(text: &[u8]) -> Vec<String> {
     let mut records = Vec::new();
     for found in &batch.found {
         let (start, len) = (found.offset as usize, found.len as usize);
-        let record = || String::from_utf8_lossy(&text[start..start + len]).into_owned();
+        let record = || json::utf8(&text[start..start + len]).into_owned();
         match &found.what {
             What::Session(line) if records.is_empty() => match Header::read(line.clone()) {
                 Some(_) => records.push(record()),
@@ -56,7 +56,7 @@ pub fn migrate_session_entries(records: &[impl AsRef<str>]) -> Result<Option<Vec
     let mut migrated = vec![content.header.json().to_owned()];
     let mut lines = content.lines(256 << 10);
     for entry in content.index.entries() {
-        migrated.push(String::from_utf8_lossy(&lines.get(entry)?).into_owned());
+        migrated.push(json::utf8(&lines.get(entry)?).into_owned());
     }
     Ok(Some(migrated))
 }

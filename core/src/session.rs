@@ -8,7 +8,7 @@ use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::header::{Header, Version};
 use crate::index::{EntryNo, NO_TIME};
-use crate::json::Raw;
+use crate::json::{self, Raw};
 use crate::limits;
 use crate::record::EntryKind;
 use crate::storage::{FileSessionStorage, SessionStorage};
@@ -16,6 +16,9 @@ use crate::tree::Tree;
 use crate::usage::Usage;
 use std::path::Path;
 use std::sync::Arc;
+
+/// How much is read ahead where lines follow each other in the file.
+const AHEAD: usize = 256 << 10;
 
 /// How a session is read.
 #[derive(Clone, Default)]
@@ -141,7 +144,7 @@ impl Session {
 
     /// The entries from a number on, as [`Session::entries`] gives them; none where it is beyond the last.
     pub fn entries_from(&self, number: u32) -> impl Iterator<Item = Result<Entry>> {
-        let mut lines = self.content.lines(256 << 10);
+        let mut lines = self.content.lines(AHEAD);
         let all = self.content.index.entries();
         (number.min(all.end)..all.end).map(move |entry| Ok(Entry::new(lines.get(entry)?.into_owned(), entry)))
     }
@@ -149,6 +152,18 @@ impl Session {
     /// The lines of the entries from a number on, each as [`Session::resolved_line`] gives it.
     pub fn resolved_lines_from(&self, number: u32) -> impl Iterator<Item = Result<String>> {
         self.entries_from(number).map(|entry| Ok(self.resolved(entry?)))
+    }
+
+    /// The lines of entries by their numbers, each as [`Session::resolved_line`] gives it. Lines that stand close together
+    /// in the file are read together. Error: `EntryNotFound` for a number that no entry has.
+    pub fn resolved_lines_of(&self, numbers: impl IntoIterator<Item = u32>) -> impl Iterator<Item = Result<String>> {
+        let mut lines = self.content.lines(AHEAD);
+        numbers.into_iter().map(move |number| {
+            if number as usize >= self.len() {
+                return Err(Error::EntryNotFound { id: format!("number {number}") });
+            }
+            Ok(self.resolved(Entry::new(lines.get(number)?.into_owned(), number)))
+        })
     }
 
     /// The entry of this number, counted from 0 in file order.
@@ -173,7 +188,7 @@ impl Session {
         let line = entry.line().as_bytes();
         let resolved = blobs.and_then(|blobs| limits::resolve_blobs(line, &mut |hash| get(blobs, hash)));
         match resolved {
-            Some(line) => String::from_utf8_lossy(&line).into_owned(),
+            Some(line) => Entry::new(line, entry.number()).into_line(),
             None => entry.into_line(),
         }
     }
@@ -301,7 +316,7 @@ pub(crate) fn messages(
     context::for_each_message(content, messages, |message| {
         let resolved = blobs.and_then(|blobs| limits::resolve_message_blobs(message, &mut |hash| get(blobs, hash)));
         let message = resolved.as_deref().unwrap_or(message);
-        out.push(String::from_utf8_lossy(message).into_owned());
+        out.push(json::utf8(message).into_owned());
     })?;
     Ok(out)
 }
@@ -317,5 +332,5 @@ fn get(blobs: &BlobStore, hash: &str) -> Option<Vec<u8>> {
 
 pub(crate) fn context_json(plan: &ContextPlan, messages: &[String]) -> String {
     let messages = format!("[{}]", messages.join(","));
-    String::from_utf8_lossy(&plan.json(messages.as_bytes())).into_owned()
+    json::utf8(&plan.json(messages.as_bytes())).into_owned()
 }

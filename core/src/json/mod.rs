@@ -11,5 +11,5 @@ pub(crate) use edit::{Edits, ObjectEdit};
 pub use raw::Raw;
 pub(crate) use scan::{Key, Scanner, Span, check_within};
 pub use scan::{MAX_DEPTH, Malformed, check};
-pub(crate) use text::{Piece, decode, encode, pieces, put_on_one_line, quoted, utf16_len};
+pub(crate) use text::{Piece, decode, encode, pieces, put_on_one_line, quoted, utf8, utf16_len};
 pub(crate) use walk::{Event, Walker};

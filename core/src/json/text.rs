@@ -7,18 +7,24 @@ use std::borrow::Cow;
 pub(crate) fn decode(token: &[u8]) -> Cow<'_, str> {
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
     match memchr::memchr(b'\\', inner) {
-        None => String::from_utf8_lossy(inner),
+        None => utf8(inner),
         Some(_) => {
             let mut out = String::with_capacity(inner.len());
             for piece in pieces(inner) {
                 match piece {
-                    Piece::Plain(bytes) => out.push_str(&String::from_utf8_lossy(bytes)),
+                    Piece::Plain(bytes) => out.push_str(&utf8(bytes)),
                     Piece::Escape { code, .. } => out.push(char::from_u32(code).unwrap_or('\u{fffd}')),
                 }
             }
             Cow::Owned(out)
         }
     }
+}
+
+/// Bytes that are UTF-8 unless memory or a caller is wrong about them: U+FFFD stands for what is not.
+pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    // `from_utf8_lossy` goes byte by byte.
+    simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// A stretch of a string's inside.
