@@ -21,3 +21,4 @@ mod reader;
 mod records;
 mod storage;
 mod testing;
+mod text;

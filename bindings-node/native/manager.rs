@@ -4,6 +4,7 @@ use crate::border::{Answer, Job, guard, promise};
 use crate::options::CallOptions;
 use crate::reader::NativeReader;
 use crate::storage::{NativeStorage, bytes};
+use crate::text::{Given, Numbers};
 use napi::bindgen_prelude::{AsyncTask, ClassInstance, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use std::path::{Path, PathBuf};
@@ -15,16 +16,8 @@ pub struct NativeManager {
     manager: Arc<SessionManager>,
 }
 
-/// What an append made.
-#[napi(object, object_from_js = false)]
-pub struct NativeAppended {
-    pub id: String,
-    pub parent_id: Option<String>,
-    /// Milliseconds since 1970.
-    pub time: f64,
-    pub number: u32,
-    pub numbering: u32,
-}
+/// What an append made: id, parentId, milliseconds since 1970, number and numbering. An object takes longer to make.
+type Appended = (String, Option<String>, f64, u32, u32);
 
 /// The old and the new file of a fork.
 #[napi(object, object_from_js = false)]
@@ -67,16 +60,11 @@ impl NativeManager {
         promise(move || body(&manager))
     }
 
-    fn appended(&self, id: String) -> NativeAppended {
+    fn appended(&self, id: String) -> Appended {
         self.manager.read_numbered(|numbering, session| {
             let number = session.number_of(&id).unwrap_or(u32::MAX);
-            NativeAppended {
-                parent_id: session.parent_id_of(number).map(str::to_owned),
-                time: session.time_of(number).unwrap_or_default() as f64,
-                id,
-                number,
-                numbering: numbering as u32,
-            }
+            let parent_id = session.parent_id_of(number).map(str::to_owned);
+            (id, parent_id, session.time_of(number).unwrap_or_default() as f64, number, numbering as u32)
         })
     }
 }
@@ -110,29 +98,24 @@ impl NativeManager {
         NativeReader::of(&self.manager)
     }
 
-    #[napi]
-    pub fn append_message(&self, message: String) -> napi::Result<NativeAppended> {
-        guard(|| Ok(self.appended(self.manager.append_message(&message)?)))
+    #[napi(ts_return_type = "[id: string, parentId: string | null, time: number, number: number, numbering: number]")]
+    pub fn append_message(&self, #[napi(ts_arg_type = "string")] message: Given) -> napi::Result<Appended> {
+        guard(|| Ok(self.appended(self.manager.append_message(&message.0)?)))
     }
 
-    #[napi]
-    pub fn append(&self, entry_type: String, fields: String) -> napi::Result<NativeAppended> {
-        guard(|| Ok(self.appended(self.manager.append(&entry_type, &fields)?)))
+    #[napi(ts_return_type = "[id: string, parentId: string | null, time: number, number: number, numbering: number]")]
+    pub fn append(&self, entry_type: String, #[napi(ts_arg_type = "string")] fields: Given) -> napi::Result<Appended> {
+        guard(|| Ok(self.appended(self.manager.append(&entry_type, &fields.0)?)))
     }
 
-    #[napi]
-    pub fn append_behind(
-        &self,
-        parent: Option<String>,
-        entry_type: String,
-        fields: String,
-    ) -> napi::Result<NativeAppended> {
+    #[napi(ts_return_type = "[id: string, parentId: string | null, time: number, number: number, numbering: number]")]
+    pub fn append_behind(&self, parent: Option<String>, entry_type: String, fields: String) -> napi::Result<Appended> {
         guard(|| Ok(self.appended(self.manager.append_behind(parent.as_deref(), &entry_type, &fields)?)))
     }
 
     /// What an append made that could not be written.
-    #[napi]
-    pub fn appended_as(&self, id: String) -> napi::Result<NativeAppended> {
+    #[napi(ts_return_type = "[id: string, parentId: string | null, time: number, number: number, numbering: number]")]
+    pub fn appended_as(&self, id: String) -> napi::Result<Appended> {
         guard(|| Ok(self.appended(id)))
     }
 
@@ -238,14 +221,14 @@ impl NativeManager {
     }
 
     /// Numbers of the entries that others appended, behind the numbering.
-    #[napi(ts_return_type = "Promise<Uint32Array>")]
-    pub fn refresh(&self) -> AsyncTask<Job<Uint32Array>> {
+    #[napi(ts_return_type = "Promise<ArrayLike<number>>")]
+    pub fn refresh(&self) -> AsyncTask<Job<Numbers>> {
         self.job(|manager| {
             let new = manager.refresh()?;
             Ok(manager.read_numbered(|numbering, _| {
                 let mut numbers = vec![numbering as u32];
                 numbers.extend(new);
-                Uint32Array::new(numbers)
+                Numbers(numbers)
             }))
         })
     }

@@ -3,6 +3,7 @@
 use crate::border::{Answer, Job, guard, promise};
 use crate::options::CallOptions;
 use crate::storage::NativeStorage;
+use crate::text::{JsonText, Numbers};
 use napi::bindgen_prelude::{AsyncTask, ClassInstance, Uint32Array};
 use napi_derive::napi;
 use std::path::PathBuf;
@@ -44,12 +45,12 @@ impl NativeReader {
         guard(|| self.source.read(|_, session| Ok(look(session))))
     }
 
-    fn numbers<I: IntoIterator<Item = u32>>(&self, look: impl FnOnce(&Session) -> I) -> napi::Result<Uint32Array> {
+    fn numbers<I: IntoIterator<Item = u32>>(&self, look: impl FnOnce(&Session) -> I) -> napi::Result<Numbers> {
         guard(|| {
             self.source.read(|numbering, session| {
                 let mut numbers = vec![numbering as u32];
                 numbers.extend(look(session));
-                Ok(Uint32Array::new(numbers))
+                Ok(Numbers(numbers))
             })
         })
     }
@@ -64,23 +65,23 @@ impl NativeReader {
     }
 
     /// `[numbering, number of entries]`.
-    #[napi]
-    pub fn extent(&self) -> napi::Result<Uint32Array> {
+    #[napi(ts_return_type = "ArrayLike<number>")]
+    pub fn extent(&self) -> napi::Result<Numbers> {
         self.numbers(|session| [session.len() as u32])
     }
 
     /// Lines of entries from `numbers[from]` on as the text of a JSON array, as many as fit in one batch but at least
     /// one. Null where the numbering has changed.
-    #[napi]
-    pub fn lines(&self, numbering: u32, numbers: Uint32Array, from: u32) -> napi::Result<Option<String>> {
+    #[napi(ts_return_type = "string | null")]
+    pub fn lines(&self, numbering: u32, numbers: Uint32Array, from: u32) -> napi::Result<Option<JsonText>> {
         guard(|| {
             self.source.read(|current, session| {
                 if current as u32 != numbering {
                     return Ok(None);
                 }
                 let mut text = String::from("[");
-                for &number in numbers.iter().skip(from as usize) {
-                    let line = session.resolved_line(number)?.unwrap_or_else(|| "null".to_owned());
+                for line in session.resolved_lines_of(numbers.iter().skip(from as usize).copied()) {
+                    let line = line?;
                     if text.len() > 1 {
                         if text.len() + line.len() > BATCH {
                             break;
@@ -90,7 +91,7 @@ impl NativeReader {
                     text.push_str(&line);
                 }
                 text.push(']');
-                Ok(Some(text))
+                Ok(Some(JsonText(text)))
             })
         })
     }
@@ -121,49 +122,49 @@ impl NativeReader {
     }
 
     /// `[numbering, number]`, without the number where no entry has this id.
-    #[napi]
-    pub fn find(&self, id: String) -> napi::Result<Uint32Array> {
+    #[napi(ts_return_type = "ArrayLike<number>")]
+    pub fn find(&self, id: String) -> napi::Result<Numbers> {
         self.numbers(|session| session.number_of(&id))
     }
 
     /// `[numbering, ...]` with one more than the number of each id, 0 where no entry has it.
-    #[napi]
-    pub fn find_all(&self, ids: Vec<String>) -> napi::Result<Uint32Array> {
+    #[napi(ts_return_type = "ArrayLike<number>")]
+    pub fn find_all(&self, ids: Vec<String>) -> napi::Result<Numbers> {
         self.numbers(|session| ids.iter().map(|id| session.number_of(id).map_or(0, |n| n + 1)).collect::<Vec<_>>())
     }
 
     /// From the root to an entry, or to the leaf; nothing where no entry has this id.
-    #[napi]
-    pub fn branch(&self, from: Option<String>) -> napi::Result<Uint32Array> {
+    #[napi(ts_return_type = "ArrayLike<number>")]
+    pub fn branch(&self, from: Option<String>) -> napi::Result<Numbers> {
         self.numbers(|session| session.branch(from.as_deref()).unwrap_or_default())
     }
 
-    #[napi]
-    pub fn children(&self, id: String) -> napi::Result<Uint32Array> {
+    #[napi(ts_return_type = "ArrayLike<number>")]
+    pub fn children(&self, id: String) -> napi::Result<Numbers> {
         self.numbers(|session| session.children(&id))
     }
 
-    #[napi]
-    pub fn leaf(&self) -> napi::Result<Uint32Array> {
+    #[napi(ts_return_type = "ArrayLike<number>")]
+    pub fn leaf(&self) -> napi::Result<Numbers> {
         self.numbers(|session| session.leaf_id().and_then(|id| session.number_of(&id)))
     }
 
     /// `[numbering, entry, depth, entry, depth, ...]`, every entry before its children.
-    #[napi]
-    pub fn tree(&self) -> napi::Result<Uint32Array> {
+    #[napi(ts_return_type = "ArrayLike<number>")]
+    pub fn tree(&self) -> napi::Result<Numbers> {
         self.numbers(|session| {
             session.tree().depth_first().flat_map(|(entry, depth)| [entry, depth as u32]).collect::<Vec<_>>()
         })
     }
 
     /// The context of the leaf as JSON; in the place of the messages `[numbering, entry, source, entry, source, ...]`.
-    #[napi]
-    pub fn context(&self) -> napi::Result<String> {
+    #[napi(ts_return_type = "string")]
+    pub fn context(&self) -> napi::Result<JsonText> {
         guard(|| {
             self.source.read(|numbering, session| {
                 let leaf = session.leaf_id();
                 let plan = session.context(leaf.as_deref().map_or(Leaf::None, Leaf::Id))?;
-                Ok(plan_json(numbering as u32, &plan))
+                Ok(JsonText(plan_json(numbering as u32, &plan)))
             })
         })
     }

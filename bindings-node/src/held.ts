@@ -33,19 +33,31 @@ export class HeldEntries {
     this.#sessionId = reader.sessionId();
   }
 
-  /** The objects of these entries; undefined where the numbers are no longer valid. */
-  of(numbering: number, numbers: Uint32Array): SessionEntry[] | undefined {
-    if (!this.#agree(numbering)) return undefined;
-    const missing = numbers.filter(number => !this.#entries.has(number));
-    for (let from = 0; from < missing.length; ) {
-      const text = call(() => this.#reader.lines(numbering, missing, from));
-      if (text === null) return undefined;
+  /** The objects of the entries that stand in `found` behind their numbering; undefined where that is no longer valid. */
+  of(found: ArrayLike<number>): SessionEntry[] | undefined {
+    if (!this.#agree(found[0]!)) return undefined;
+    const entries = new Array<SessionEntry>(found.length - 1);
+    let missing: number[] | undefined;
+    for (let place = 1; place < found.length; place++) {
+      const entry = this.#entries.get(found[place]!);
+      if (entry) entries[place - 1] = entry;
+      else (missing ??= []).push(found[place]!);
+    }
+    if (!missing) return entries;
+    return this.#parse(found[0]!, Uint32Array.from(missing)) ? this.of(found) : undefined;
+  }
+
+  /** False where the numbers are no longer valid. */
+  #parse(numbering: number, numbers: Uint32Array): boolean {
+    for (let from = 0; from < numbers.length; ) {
+      const text = call(() => this.#reader.lines(numbering, numbers, from));
+      if (text === null) return false;
       for (const entry of JSON.parse(text) as SessionEntry[]) {
         this.#parsed?.(entry);
-        this.#entries.set(missing[from++]!, entry);
+        this.#entries.set(numbers[from++]!, entry);
       }
     }
-    return Array.from(numbers, number => this.#entries.get(number)!);
+    return true;
   }
 
   /** Holds the object of an entry that was just appended. */
@@ -102,7 +114,7 @@ export class HeldEntries {
   }
 
   #note(): void {
-    [this.#numbering] = call(() => this.#reader.extent()) as unknown as [number];
+    this.#numbering = call(() => this.#reader.extent())[0]!;
     this.#sessionId = call(() => this.#reader.sessionId());
   }
 

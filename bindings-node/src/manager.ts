@@ -22,6 +22,8 @@ export class SessionManagerState {
   }
 }
 
+type Appended = ReturnType<native.NativeManager["append"]>;
+
 /** The files of a fork. */
 export interface ForkResult {
   oldSessionFile: string;
@@ -217,8 +219,7 @@ export class SessionManager extends SessionView {
     fromExtension?: boolean,
   ): string {
     const fields = { fromId: branchFromId ?? "root", summary, details, fromExtension };
-    const text = json(fields, "branch summary");
-    return this.#add("branch_summary", fields, () => {
+    return this.#append("branch_summary", fields, text => {
       return this.#manager.appendBehind(branchFromId ?? null, "branch_summary", text);
     });
   }
@@ -391,13 +392,18 @@ export class SessionManager extends SessionView {
     this.held.watch(withoutReplayMetadata);
   }
 
-  #append(type: SessionEntry["type"], fields: Record<string, unknown>): string {
+  #append(
+    type: SessionEntry["type"],
+    fields: Record<string, unknown>,
+    append = (text: string): Appended => this.#manager.append(type, text),
+  ): string {
     const text = json(fields, type);
-    return this.#add(type, fields, () => this.#manager.append(type, text));
+    for (const name in fields) if (fields[name] === undefined) delete fields[name];
+    return this.#add(type, fields, () => append(text));
   }
 
-  #add(type: string, fields: Record<string, unknown>, append: () => native.NativeAppended): string {
-    let appended: native.NativeAppended;
+  #add(type: string, fields: Record<string, unknown>, append: () => Appended): string {
+    let appended: Appended;
     try {
       appended = call(append);
     } catch (error) {
@@ -407,15 +413,13 @@ export class SessionManager extends SessionView {
       throw error;
     }
     this.#hold(type, fields, appended);
-    return appended.id;
+    return appended[0];
   }
 
-  #hold(type: string, fields: Record<string, unknown>, appended: native.NativeAppended): void {
-    const { id, numbering, number, time } = appended;
-    const base = { id, parentId: appended.parentId ?? null, timestamp: new Date(time).toISOString() };
-    for (const name in fields) if (fields[name] === undefined) delete fields[name];
+  #hold(type: string, fields: Record<string, unknown>, [id, parentId, time, number, numbering]: Appended): void {
+    const timestamp = new Date(time).toISOString();
     const ownFirst = type === "custom" || type === "custom_message";
-    const entry = ownFirst ? { type, ...fields, ...base } : { type, ...base, ...fields };
+    const entry = ownFirst ? { type, ...fields, id, parentId, timestamp } : { type, id, parentId, timestamp, ...fields };
     this.held.add(numbering, number, entry as unknown as SessionEntry);
   }
 }

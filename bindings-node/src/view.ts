@@ -27,8 +27,11 @@ export abstract class SessionView {
   /** All entries but the header, in the order of the file. Each is the same object every time. */
   getEntries(): SessionEntry[] {
     return this.#entries(() => {
-      const [numbering, count] = this.reader.extent() as unknown as [number, number];
-      return Uint32Array.from({ length: count + 1 }, (_, place) => (place === 0 ? numbering : place - 1));
+      const [numbering, count] = this.reader.extent() as [number, number];
+      const found = new Uint32Array(count + 1);
+      found[0] = numbering;
+      for (let number = 0; number < count; number++) found[number + 1] = number;
+      return found;
     });
   }
 
@@ -66,7 +69,7 @@ export abstract class SessionView {
   getTree(): SessionTreeNode[] {
     for (;;) {
       const found = call(() => this.reader.tree());
-      const entries = this.held.of(found[0]!, found.subarray(1).filter((_, place) => place % 2 === 0));
+      const entries = this.held.of(withoutSeconds(found));
       if (!entries) continue;
       const labels = this.#labels();
       const roots: SessionTreeNode[] = [];
@@ -96,11 +99,10 @@ export abstract class SessionView {
   buildSessionContext(): SessionContext {
     for (;;) {
       const plan = JSON.parse(call(() => this.reader.context()));
-      const [numbering, ...pairs] = plan.messages as number[];
-      const numbers = Uint32Array.from({ length: pairs.length / 2 }, (_, place) => pairs[2 * place]!);
-      const entries = this.held.of(numbering!, numbers);
+      const pairs: number[] = plan.messages;
+      const entries = this.held.of(withoutSeconds(pairs));
       if (!entries) continue;
-      plan.messages = entries.map((entry, place) => plannedMessage(entry, pairs[2 * place + 1]!));
+      plan.messages = entries.map((entry, place) => plannedMessage(entry, pairs[2 * place + 2]!));
       return plan;
     }
   }
@@ -141,14 +143,22 @@ export abstract class SessionView {
   }
 
   /** @internal */
-  protected entriesNamed(found: Uint32Array): SessionEntry[] | undefined {
-    return this.held.of(found[0]!, found.subarray(1));
+  protected entriesNamed(found: ArrayLike<number>): SessionEntry[] | undefined {
+    return this.held.of(found);
   }
 
-  #entries(ask: () => Uint32Array): SessionEntry[] {
+  #entries(ask: () => ArrayLike<number>): SessionEntry[] {
     for (;;) {
-      const entries = this.entriesNamed(call(ask));
+      const entries = this.held.of(call(ask));
       if (entries) return entries;
     }
   }
+}
+
+/** Of pairs of numbers behind a numbering the first ones, behind the same numbering. */
+function withoutSeconds(pairs: ArrayLike<number>): Uint32Array {
+  const firsts = new Uint32Array((pairs.length + 1) / 2);
+  firsts[0] = pairs[0]!;
+  for (let place = 1; place < firsts.length; place++) firsts[place] = pairs[2 * place - 1]!;
+  return firsts;
 }

@@ -22,6 +22,24 @@ class Point {
   }
 }
 
+test("texts in any script come back as they were, however much of them is beyond ASCII", async () => {
+  const scripts = ["plain", "é", "→ naïve", "日本語の文章", "\u{1f600}", "\u07ff\u0800\uffff\u{10000}\u{10ffff}", "\x7f\x80"];
+  const lines = ['{"type":"session","version":3,"id":"s"}'];
+  for (const script of scripts) {
+    for (let before = 0; before < 70; before++) {
+      const text = "x".repeat(before) + script + "y".repeat((before * before) % 200) + script.repeat(before % 5);
+      lines.push(JSON.stringify({ type: "custom", id: `${lines.length}`, parentId: null, customType: script, data: { [text]: text } }));
+    }
+  }
+  for (const kept of [lines, ...scripts.map(script => [lines[0], ...lines.filter(line => line.includes(script))])]) {
+    const file = join(tempDir(), "s.jsonl");
+    writeFileSync(file, kept.map(line => `${line}\n`).join(""));
+    const session = await Session.read(file);
+    assert.deepEqual(session.getEntries(), kept.slice(1).map(line => JSON.parse(line)));
+    session.close();
+  }
+});
+
 test("values that JSON can say come back as they were", async () => {
   const session = begun();
   const values = {
