@@ -3,9 +3,13 @@
 use crate::border::{Job, promise};
 use crate::options::CallOptions;
 use crate::storage::NativeStorage;
+use crate::text::JsonText;
 use napi::bindgen_prelude::{AsyncTask, ClassInstance};
 use napi_derive::napi;
+use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use xcsh_session::discovery::{self, ListOptions, Listing, Recent, RecentSessionInfo, Unreadable};
@@ -14,37 +18,74 @@ use xcsh_session::gc::{GcOptions, gc_blobs};
 /// A list of sessions; their texts are fetched one by one.
 #[napi]
 pub struct NativeListing {
-    listing: Listing,
+    overview: String,
+    texts: Vec<String>,
+}
+
+/// What is shown of a session at once.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    path: Cow<'a, str>,
+    id: &'a str,
+    cwd: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_session_path: Option<&'a str>,
+    created: i64,
+    modified: i64,
+    message_count: u64,
+    size: u64,
+    first_message: &'a str,
+}
+
+impl Shown<'_> {
+    fn of(info: &discovery::SessionInfo) -> Shown<'_> {
+        Shown {
+            path: info.path.to_string_lossy(),
+            id: &info.id,
+            cwd: &info.cwd,
+            title: info.title.as_deref(),
+            parent_session_path: info.parent_session_path.as_deref(),
+            created: info.created_ms,
+            modified: info.modified_ns.div_euclid(1_000_000),
+            message_count: info.message_count,
+            size: info.size,
+            first_message: &info.first_message,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Overview<'a> {
+    sessions: Vec<Shown<'a>>,
+    unreadable: Vec<Value>,
+}
+
+impl NativeListing {
+    fn of(listing: Listing) -> NativeListing {
+        let sessions = listing.sessions.iter().map(Shown::of).collect();
+        let overview = Overview { sessions, unreadable: reports(&listing.unreadable) };
+        NativeListing {
+            overview: serde_json::to_string(&overview).unwrap_or_default(),
+            texts: listing.sessions.into_iter().map(|info| info.all_messages_text.unwrap_or_default()).collect(),
+        }
+    }
 }
 
 #[napi]
 impl NativeListing {
-    /// Everything but the texts, as JSON.
-    #[napi]
-    pub fn overview(&self) -> String {
-        let session = |info: &discovery::SessionInfo| {
-            json!({
-                "path": info.path.to_string_lossy(),
-                "id": info.id,
-                "cwd": info.cwd,
-                "title": info.title,
-                "parentSessionPath": info.parent_session_path,
-                "created": info.created_ms,
-                "modified": info.modified_ns.div_euclid(1_000_000),
-                "messageCount": info.message_count,
-                "size": info.size,
-                "firstMessage": info.first_message,
-            })
-        };
-        let sessions: Vec<Value> = self.listing.sessions.iter().map(session).collect();
-        json!({ "sessions": sessions, "unreadable": reports(&self.listing.unreadable) }).to_string()
+    /// Everything but the texts, as JSON, once. It is made on the pool.
+    #[napi(ts_return_type = "string")]
+    pub fn overview(&mut self) -> JsonText {
+        JsonText(mem::take(&mut self.overview))
     }
 
     /// The texts of the messages of one session.
     #[napi]
     pub fn all_messages_text(&self, place: u32) -> &str {
-        let session = self.listing.sessions.get(place as usize);
-        session.and_then(|info| info.all_messages_text.as_deref()).unwrap_or_default()
+        self.texts.get(place as usize).map(String::as_str).unwrap_or_default()
     }
 }
 
@@ -68,7 +109,7 @@ pub fn list_sessions(
             Some(cwd) => discovery::list(storage, dirs, Path::new(&cwd), options.session_dir.as_deref(), &with)?,
             None => discovery::list_all(storage, dirs, &with)?,
         };
-        Ok(NativeListing { listing })
+        Ok(NativeListing::of(listing))
     })
 }
 

@@ -47,9 +47,10 @@ async function listed(listing: Promise<native.NativeListing>): Promise<Found<Ses
   const list = await listing;
   const { sessions, unreadable } = JSON.parse(list.overview());
   const infos = (sessions as any[]).map((session, place): SessionInfo => {
-    const info = known({ ...session, created: new Date(session.created), modified: new Date(session.modified) });
+    session.created = new Date(session.created);
+    session.modified = new Date(session.modified);
     const get = () => list.allMessagesText(place);
-    return Object.defineProperty(info, "allMessagesText", { get, enumerable: true, configurable: true });
+    return Object.defineProperty(session, "allMessagesText", { get, enumerable: true, configurable: true });
   });
   return found(infos, unreadable);
 }
