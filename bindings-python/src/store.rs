@@ -81,6 +81,14 @@ fn line(session: &Session, number: u32, form: Form) -> Result<String> {
     line.ok_or_else(|| Error::EntryNotFound { id: format!("number {number}") })
 }
 
+/// The lines of several entries, read together where they stand close together.
+fn lines_of(session: &Session, numbers: Vec<u32>, form: Form) -> Result<Vec<String>> {
+    match form {
+        Form::Raw => numbers.into_iter().map(|number| line(session, number, form)).collect(),
+        Form::Value => session.resolved_lines_of(numbers).collect(),
+    }
+}
+
 #[pymethods]
 impl Store {
     #[staticmethod]
@@ -202,8 +210,7 @@ impl Store {
     }
 
     fn lines_of<'py>(&self, py: Python<'py>, numbers: Vec<u32>, form: Form) -> PyResult<Bound<'py, PyList>> {
-        let lines: Vec<String> =
-            self.look(py, |session| numbers.into_iter().map(|number| line(session, number, form)).collect())?;
+        let lines = self.look(py, |session| lines_of(session, numbers, form))?;
         form.give_all(py, &lines)
     }
 
@@ -224,16 +231,12 @@ impl Store {
 
     /// The lines of the entries from the root to one.
     fn branch<'py>(&self, py: Python<'py>, from_id: Option<Text>, form: Form) -> PyResult<Bound<'py, PyList>> {
-        let lines: Vec<String> = self.look(py, |session| {
-            session.branch(from_id.as_deref())?.into_iter().map(|number| line(session, number, form)).collect()
-        })?;
+        let lines = self.look(py, |session| lines_of(session, session.branch(from_id.as_deref())?, form))?;
         form.give_all(py, &lines)
     }
 
     fn children<'py>(&self, py: Python<'py>, id: Text, form: Form) -> PyResult<Bound<'py, PyList>> {
-        let lines: Vec<String> = self.look(py, |session| {
-            session.children(&id).into_iter().map(|number| line(session, number, form)).collect()
-        })?;
+        let lines = self.look(py, |session| lines_of(session, session.children(&id), form))?;
         form.give_all(py, &lines)
     }
 
@@ -391,9 +394,9 @@ impl Store {
 
     /// The lines that others appended; all lines where the file was replaced.
     fn refresh(&self, py: Python<'_>, form: Form) -> PyResult<Py<PyList>> {
-        let lines: Vec<String> = self.write(py, |manager| {
+        let lines = self.write(py, |manager| {
             let numbers = manager.refresh()?;
-            manager.read(|session| numbers.into_iter().map(|number| line(session, number, form)).collect())
+            manager.read(|session| lines_of(session, numbers, form))
         })?;
         Ok(form.give_all(py, &lines)?.unbind())
     }
