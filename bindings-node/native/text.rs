@@ -124,10 +124,11 @@ impl TypeName for Numbers {
 
 impl ToNapiValue for Numbers {
     unsafe fn to_napi_value(env: sys::napi_env, numbers: Numbers) -> napi::Result<sys::napi_value> {
-        // SAFETY: `env` is the caller's.
-        match numbers.0.len() <= FEW {
-            true => unsafe { ToNapiValue::to_napi_value(env, numbers.0) },
-            false => unsafe { ToNapiValue::to_napi_value(env, Uint32Array::new(numbers.0)) },
+        if numbers.0.len() <= FEW {
+            // SAFETY: `env` is the caller's.
+            return unsafe { ToNapiValue::to_napi_value(env, numbers.0) };
         }
+        // SAFETY: `env` is the caller's.
+        unsafe { ToNapiValue::to_napi_value(env, Uint32Array::new(numbers.0)) }
     }
 }
