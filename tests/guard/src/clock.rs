@@ -1,4 +1,4 @@
-//! A clock that goes on by [`TICK`] with each look and by nothing else, in place of the C library's.
+//! A clock that goes on by [`TICK`] with each look, and by a sleep's length, in place of the C library's.
 //!
 //! How long a lock is kept and when a path is looked at again depend on the time, and a counted run is some fifty times
 //! slower than a plain one, more on a busy machine. With this clock the same run always takes the same time.
@@ -20,7 +20,7 @@ thread_local! {
     static MOVES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Begins at `since_1970`. Only this thread's looks move the clock: those of others come when they like.
+/// Begins at `since_1970`. This thread moves the clock and no other: they come when they like.
 pub(crate) fn start(since_1970: Duration) {
     NOW.store(since_1970.as_nanos() as u64, Ordering::Relaxed);
     MOVES.set(true);
@@ -37,8 +37,11 @@ struct Timespec {
     nanoseconds: c_long,
 }
 
-// SAFETY: the signature and the contract are those of POSIX; nothing but Rust's standard library calls it, since a
-// program's symbol takes the place of the C library's only for what is linked into the program.
+// The two functions below take the place of the C library's for what is linked into the program, which is Rust's standard
+// library; the C library itself and what it loads do not see them.
+
+// SAFETY: signature and contract are those of POSIX.
+#[cfg(target_os = "linux")]
 #[unsafe(no_mangle)]
 extern "C" fn clock_gettime(_clock: c_int, time: *mut Timespec) -> c_int {
     let tick = if MOVES.get() { TICK } else { 0 };
@@ -46,5 +49,22 @@ extern "C" fn clock_gettime(_clock: c_int, time: *mut Timespec) -> c_int {
     let read = Timespec { seconds: (now / 1_000_000_000) as c_long, nanoseconds: (now % 1_000_000_000) as c_long };
     // SAFETY: callers hand a valid pointer over.
     unsafe { time.write(read) };
+    0
+}
+
+/// Where the clock's own thread sleeps, time passes at once. Any other thread that sleeps does so for ever, as long as
+/// the process lives: the clock does not move for it, so that waking it would only disturb the count.
+// SAFETY: signature and contract are those of POSIX, for sleeps of a length (`flags` 0), which are all that the standard
+// library asks for.
+#[cfg(target_os = "linux")]
+#[unsafe(no_mangle)]
+extern "C" fn clock_nanosleep(_clock: c_int, _flags: c_int, time: *const Timespec, _left: *mut Timespec) -> c_int {
+    while !MOVES.get() && NOW.load(Ordering::Relaxed) > 0 {
+        std::thread::park();
+    }
+    crate::mark("xcsh-guard-sleeps");
+    // SAFETY: callers hand a valid pointer over.
+    let Timespec { seconds, nanoseconds } = unsafe { time.read() };
+    pass(Duration::new(seconds as u64, nanoseconds as u32));
     0
 }

@@ -48,8 +48,14 @@ pub(crate) fn prepare(data: &Path) {
     write(data.join("short.jsonl"), |out| drop(chain(20_000, 1, out).unwrap()));
     write(data.join("images.jsonl"), |out| drop(images(20, 60_000, 1, out).unwrap()));
     directory(&sessions(&dirs(data)), 40, CWD, 1).unwrap();
+    clock::start(Duration::from_secs(1_760_000_000));
     let history = HistoryStorage::open(data.join("history.db")).unwrap();
-    (0..PROMPTS).for_each(|number| history.add(&prompt(number), Some(CWD)).unwrap());
+    for number in 0..PROMPTS {
+        history.add(&prompt(number), Some(CWD)).unwrap();
+        clock::pass(Duration::from_secs(300));
+        // The index looks as the transactions were; without this, how many prompts one holds is chance.
+        history.flush().unwrap();
+    }
     history.close().unwrap();
 }
 
