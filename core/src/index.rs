@@ -63,11 +63,32 @@ impl Node {
 pub(crate) struct NewSlot<'a> {
     pub(crate) place: Place,
     pub(crate) id: Option<&'a str>,
-    pub(crate) parent: Option<&'a str>,
+    pub(crate) parent: Parent<'a>,
     pub(crate) line: u32,
     pub(crate) time: i64,
     pub(crate) kind: EntryKind,
     pub(crate) role: Role,
+}
+
+/// What an entry follows.
+#[derive(Clone, Copy)]
+pub(crate) enum Parent<'a> {
+    None,
+    /// Whatever has or will have this id.
+    Id(&'a str),
+    /// The id of an entry.
+    Entry(EntryNo),
+}
+
+impl<'a> From<Option<&'a str>> for Parent<'a> {
+    fn from(id: Option<&'a str>) -> Self {
+        id.map_or(Parent::None, Parent::Id)
+    }
+}
+
+/// A table looks at both ends of a hash.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 #[derive(Default)]
@@ -75,7 +96,8 @@ pub(crate) struct Index {
     slots: Vec<Slot>,
     nodes: Vec<Node>,
     text: String,
-    table: HashTable<NodeNo>,
+    /// Nodes under the lower half of their id's hash, so that growing and most comparisons need no look at the id.
+    table: HashTable<(u32, NodeNo)>,
     hasher: RandomState,
     labels: HashMap<NodeNo, Box<str>>,
 }
@@ -102,27 +124,39 @@ impl Index {
     }
 
     fn find(&self, id: &str) -> Option<NodeNo> {
-        let hash = self.hasher.hash_one(id);
-        self.table.find(hash, |&node| self.node_text(node) == id).copied()
+        self.find_hashed(id, self.hash(id))
+    }
+
+    fn hash(&self, id: &str) -> u32 {
+        self.hasher.hash_one(id) as u32
+    }
+
+    fn find_hashed(&self, id: &str, hash: u32) -> Option<NodeNo> {
+        let found = |&(other, node): &(u32, NodeNo)| other == hash && self.node_text(node) == id;
+        self.table.find(spread(hash), found).map(|&(_, node)| node)
     }
 
     fn intern(&mut self, id: &str) -> NodeNo {
-        if let Some(node) = self.find(id) {
+        let hash = self.hash(id);
+        if let Some(node) = self.find_hashed(id, hash) {
             return node;
         }
         let node = self.nodes.len() as NodeNo;
-        let Index { nodes, text, hasher, table, .. } = self;
-        table.insert_unique(hasher.hash_one(id), node, |&other| hasher.hash_one(nodes[other as usize].text(text)));
-        let start = text.len() as u64;
-        text.push_str(id);
-        nodes.push(Node { text: start, len: id.len() as u32, entry: NONE, first_child: NONE, last_child: NONE });
+        self.table.insert_unique(spread(hash), (hash, node), |&(other, _)| spread(other));
+        let start = self.text.len() as u64;
+        self.text.push_str(id);
+        self.nodes.push(Node { text: start, len: id.len() as u32, entry: NONE, first_child: NONE, last_child: NONE });
         node
     }
 
     pub(crate) fn push(&mut self, new: &NewSlot<'_>) -> EntryNo {
         let entry = self.slots.len() as EntryNo;
         let id = new.id.map_or(NONE, |id| self.intern(id));
-        let parent = new.parent.map_or(NONE, |parent| self.intern(parent));
+        let parent = match new.parent {
+            Parent::None => NONE,
+            Parent::Id(id) => self.intern(id),
+            Parent::Entry(entry) => self.slot(entry).id,
+        };
         if let Some(node) = self.nodes.get_mut(id as usize) {
             node.entry = entry;
         }

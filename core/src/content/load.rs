@@ -4,7 +4,7 @@ use super::{Content, Extra};
 use crate::error::{Error, Result};
 use crate::header::{Header, TitleRecord, Version};
 use crate::ids;
-use crate::index::{EntryNo, NewSlot, Place};
+use crate::index::{EntryNo, NewSlot, Parent, Place};
 use crate::load::{self as loading, Batch, Found, FoundEntry, What};
 use crate::read_at::TextSource;
 use crate::record::{EntryKind, Role};
@@ -79,7 +79,7 @@ impl Content {
                 self.index.slot_mut(number).has_links = entry.has_links;
                 number
             }
-            _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
+            _ => self.index.push(&NewSlot { place, id, parent: parent.into(), line, time, kind, role }),
         };
         self.last_in_file = Some(number);
         if let Some((target, label)) = batch.label(entry) {
@@ -91,8 +91,8 @@ impl Content {
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
         let number = self.index.len() as EntryNo;
         let id = ids::derived_entry_id(&self.header.id(), u64::from(number), |id| self.index.is_taken(id));
-        let parent = number.checked_sub(1).and_then(|previous| self.index.id(previous)).map(str::to_owned);
-        self.index.push(&NewSlot { place, id: Some(&id), parent: parent.as_deref(), line, time, kind, role })
+        let parent = number.checked_sub(1).map_or(Parent::None, Parent::Entry);
+        self.index.push(&NewSlot { place, id: Some(&id), parent, line, time, kind, role })
     }
 
     fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {

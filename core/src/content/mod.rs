@@ -12,7 +12,7 @@ pub(crate) use load::Loaded;
 
 use crate::error::{Error, Result};
 use crate::header::{Header, TitleRecord, TitleSource, Version};
-use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Place, Slot};
+use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Parent, Place, Slot};
 use crate::json::{Malformed, Raw};
 use crate::read_at::OnDemand;
 use crate::record::{EntryKind, Envelope, RecordType, Role};
@@ -21,6 +21,9 @@ use crate::usage::Usage;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// No more memory than this is kept for the next line.
+const MAX_SPARE: usize = 64 << 10;
 
 /// Bytes in the file that are no entry and stay there.
 #[derive(Clone)]
@@ -51,7 +54,10 @@ pub(crate) struct Content {
     /// The entry that was the last one to be found in the file or written to it.
     last_in_file: Option<EntryNo>,
     source: Option<Arc<dyn ReadAt>>,
+    /// Lines, each with a `\n` behind it, as they are written.
     memory: Vec<Option<Vec<u8>>>,
+    /// The memory of a line that went to the file, for the next one.
+    spare: Vec<u8>,
     free: Vec<u32>,
     /// For each further header how many entries are before it.
     headers: Vec<EntryNo>,
@@ -77,6 +83,7 @@ impl Content {
             last_in_file: None,
             source: None,
             memory: Vec::new(),
+            spare: Vec::new(),
             free: Vec::new(),
             headers: Vec::new(),
             old_form: 0,
@@ -117,7 +124,7 @@ impl Content {
         let label = text(envelope.target).filter(|_| kind == EntryKind::Label).zip(Some(text(envelope.label)));
         let new = NewEntry {
             id: id.as_deref(),
-            parent: parent.as_deref(),
+            parent: parent.as_deref().into(),
             time: envelope.time().unwrap_or(NO_TIME),
             kind,
             role: envelope.role,
@@ -149,7 +156,13 @@ impl Content {
         Ok(())
     }
 
-    fn keep(&mut self, line: Vec<u8>) -> Place {
+    /// An empty buffer for a line that is to be added.
+    pub(crate) fn spare_line(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.spare)
+    }
+
+    fn keep(&mut self, mut line: Vec<u8>) -> Place {
+        line.push(b'\n');
         let line = Some(line);
         let number = match self.free.pop() {
             Some(number) => {
@@ -173,6 +186,11 @@ impl Content {
 
     /// The line of an entry that is held in memory.
     pub(crate) fn in_memory(&self, entry: EntryNo) -> Option<&[u8]> {
+        self.ended_line(entry)?.strip_suffix(b"\n")
+    }
+
+    /// The line of an entry that is held in memory, and a `\n`.
+    pub(crate) fn ended_line(&self, entry: EntryNo) -> Option<&[u8]> {
         match self.index.slot(entry).place {
             Place::Memory(number) => self.memory[number as usize].as_deref(),
             Place::File { .. } => None,
@@ -181,7 +199,10 @@ impl Content {
 
     fn forget(&mut self, entry: EntryNo) {
         if let Place::Memory(number) = self.index.slot(entry).place {
-            self.memory[number as usize] = None;
+            if let Some(mut line) = self.memory[number as usize].take().filter(|line| line.capacity() <= MAX_SPARE) {
+                line.clear();
+                self.spare = line;
+            }
             self.free.push(number);
         }
     }
@@ -247,7 +268,7 @@ impl Content {
 /// The envelope of an entry whose line is given.
 pub(crate) struct NewEntry<'a> {
     pub(crate) id: Option<&'a str>,
-    pub(crate) parent: Option<&'a str>,
+    pub(crate) parent: Parent<'a>,
     pub(crate) time: i64,
     pub(crate) kind: EntryKind,
     pub(crate) role: Role,

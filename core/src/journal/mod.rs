@@ -94,7 +94,6 @@ pub(crate) struct Journal {
     /// Writes so far, and how many of them are known to survive a power loss.
     written: u64,
     synced: u64,
-    buffer: Vec<u8>,
 }
 
 impl Journal {
@@ -114,7 +113,6 @@ impl Journal {
             header_edits: Vec::new(),
             written: 0,
             synced: 0,
-            buffer: Vec::new(),
         }
     }
 
@@ -330,42 +328,38 @@ impl Journal {
     fn append(&mut self, content: &mut Content) -> Result<()> {
         while let Some(Pending { entry, form }) = self.pending.front() {
             let entry = *entry;
-            let whole = content.in_memory(entry).unwrap_or_default();
-            let (line, short) = match form {
-                Form::Short(line) => (&line[..], true),
-                _ => (whole, false),
+            let short = matches!(form, Form::Short(_));
+            let lead: &[u8] = if content.ends_with_newline { b"" } else { b"\n" };
+            let put_together = match form {
+                Form::Short(line) => Some([lead, line, b"\n"].concat()),
+                _ if lead.is_empty() => None,
+                _ => Some([lead, content.ended_line(entry).unwrap_or_default()].concat()),
             };
-            self.buffer.clear();
-            if !content.ends_with_newline {
-                self.buffer.push(b'\n');
-            }
-            let lead = self.buffer.len() as u64;
-            self.buffer.extend_from_slice(line);
-            self.buffer.push(b'\n');
-            let len = line.len() as u32;
+            let bytes = put_together.as_deref().or_else(|| content.ended_line(entry)).unwrap_or_default();
             let writer = self.writer.as_mut().expect("begin made it");
-            let offset = writer.write_line(&self.buffer).map_err(Error::io_at("append to", &content.path))?;
+            let offset = writer.write_line(bytes).map_err(Error::io_at("append to", &content.path))?;
             self.written += 1;
+            let end = offset + bytes.len() as u64;
             if offset != content.end {
                 // Somebody who takes no lock was faster; the entry is found behind what they wrote.
                 let reader = self.writer.as_ref().and_then(|writer| writer.reader());
                 let reader = reader.ok_or(Error::Closed)?;
-                content.add_tail(reader, offset + self.buffer.len() as u64)?;
+                content.add_tail(reader, end)?;
                 self.forget_written(content);
                 continue;
             }
-            content.end = offset + self.buffer.len() as u64;
+            content.end = end;
             content.lines += 1;
             content.ends_with_newline = true;
             if short {
                 content.shortened_in_file(entry, content.lines);
             } else {
-                content.moved_to_file(entry, offset + lead, len, content.lines);
+                let line = offset + lead.len() as u64..end - 1;
+                content.moved_to_file(entry, line.start, (line.end - line.start) as u32, content.lines);
             }
             self.pending.pop_front();
             self.unknown_from = self.unknown_from.saturating_sub(1);
         }
-        self.buffer.shrink_to(1 << 20);
         Ok(())
     }
 }
