@@ -67,9 +67,9 @@ impl Content {
         let FoundEntry { kind, role, time, .. } = *entry;
         let (id, parent) = (batch.id(entry), batch.parent(entry));
         if let Some(own) = id.and_then(|id| self.index.by_id(id)).filter(|&own| self.is_same(own, entry, parent)) {
-            match self.in_memory(own) {
-                Some(whole) if whole.len() as u64 != found.len => self.shortened_in_file(own, line),
-                _ => self.moved_to_file(own, found.offset, found.len as u32, line),
+            match self.is_in_file(own, found) {
+                true => self.moved_to_file(own, found.offset, found.len as u32, line),
+                false => self.shortened_in_file(own, line),
             }
             return own;
         }
@@ -86,6 +86,13 @@ impl Content {
             self.index.set_label(target, label);
         }
         number
+    }
+
+    /// Whether the line in memory is the one that was found, and not a longer or a newer one.
+    fn is_in_file(&self, own: EntryNo, found: &Found) -> bool {
+        let Some(line) = self.in_memory(own).filter(|line| line.len() as u64 == found.len) else { return false };
+        let mut bytes = vec![0; line.len()];
+        self.read(&mut bytes, line.len(), found.offset, 0).is_ok() && bytes == line
     }
 
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
