@@ -195,11 +195,13 @@ impl Error {
         }
     }
 
-    pub(crate) fn io_at(op: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
-        let path = path.into();
-        move |source| match source.kind() {
-            io::ErrorKind::NotFound => Error::NotFound { path },
-            _ => Error::Io { op, path, source },
+    pub(crate) fn io_at(op: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
+        move |source| {
+            let path = path.as_ref().to_owned();
+            match source.kind() {
+                io::ErrorKind::NotFound => Error::NotFound { path },
+                _ => Error::Io { op, path, source },
+            }
         }
     }
 }

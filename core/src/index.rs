@@ -85,11 +85,32 @@ fn is_landmark(kind: EntryKind) -> bool {
 pub(crate) struct NewSlot<'a> {
     pub(crate) place: Place,
     pub(crate) id: Option<&'a str>,
-    pub(crate) parent: Option<&'a str>,
+    pub(crate) parent: Parent<'a>,
     pub(crate) line: u32,
     pub(crate) time: i64,
     pub(crate) kind: EntryKind,
     pub(crate) role: Role,
+}
+
+/// What an entry follows.
+#[derive(Clone, Copy)]
+pub(crate) enum Parent<'a> {
+    None,
+    /// Whatever has or will have this id.
+    Id(&'a str),
+    /// The id of an entry.
+    Entry(EntryNo),
+}
+
+impl<'a> From<Option<&'a str>> for Parent<'a> {
+    fn from(id: Option<&'a str>) -> Self {
+        id.map_or(Parent::None, Parent::Id)
+    }
+}
+
+/// A table looks at both ends of a hash.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 #[derive(Default)]
@@ -97,7 +118,8 @@ pub(crate) struct Index {
     slots: Vec<Slot>,
     nodes: Vec<Node>,
     text: String,
-    table: HashTable<NodeNo>,
+    /// Nodes under the lower half of their id's hash, so that growing and most comparisons need no look at the id.
+    table: HashTable<(u32, NodeNo)>,
     hasher: RandomState,
     labels: HashMap<NodeNo, Box<str>>,
     /// Some entry's parent is not the one that it had when it was added, or not before it; or a kind was changed. Then
@@ -134,18 +156,26 @@ impl Index {
     }
 
     fn find(&self, id: &str) -> Option<NodeNo> {
-        let hash = self.hasher.hash_one(id);
-        self.table.find(hash, |&node| self.node_text(node) == id).copied()
+        self.find_hashed(id, self.hash(id))
+    }
+
+    fn hash(&self, id: &str) -> u32 {
+        self.hasher.hash_one(id) as u32
+    }
+
+    fn find_hashed(&self, id: &str, hash: u32) -> Option<NodeNo> {
+        let found = |&(other, node): &(u32, NodeNo)| other == hash && self.node_text(node) == id;
+        self.table.find(spread(hash), found).map(|&(_, node)| node)
     }
 
     fn intern(&mut self, id: &str) -> NodeNo {
-        let hash = self.hasher.hash_one(id);
+        let hash = self.hash(id);
         let node = self.nodes.len() as NodeNo;
-        let Index { nodes, text, hasher, table, .. } = self;
-        let of = |node: NodeNo| nodes[node as usize].text(text);
-        match table.entry(hash, |&node| of(node) == id, |&node| hasher.hash_one(of(node))) {
-            Entry::Occupied(known) => return *known.get(),
-            Entry::Vacant(place) => place.insert(node),
+        let Index { nodes, text, table, .. } = self;
+        let known = |&(other, node): &(u32, NodeNo)| other == hash && nodes[node as usize].text(text) == id;
+        match table.entry(spread(hash), known, |&(other, _)| spread(other)) {
+            Entry::Occupied(known) => return known.get().1,
+            Entry::Vacant(place) => place.insert((hash, node)),
         };
         let start = text.len() as u64;
         text.push_str(id);
@@ -164,9 +194,12 @@ impl Index {
     pub(crate) fn push(&mut self, new: &NewSlot<'_>) -> EntryNo {
         let entry = self.slots.len() as EntryNo;
         let id = new.id.map_or(NONE, |id| self.intern(id));
-        let parent = new.parent.map_or(NONE, |parent| self.parent_node(parent));
-        let before = self.node_entry(parent);
-        let landmark = match before {
+        let parent = match new.parent {
+            Parent::None => NONE,
+            Parent::Id(id) => self.parent_node(id),
+            Parent::Entry(entry) => self.slot(entry).id,
+        };
+        let landmark = match self.node_entry(parent) {
             _ if is_landmark(new.kind) => entry,
             Some(before) => self.slots[before as usize].landmark,
             None => NONE,
@@ -305,7 +338,7 @@ mod tests {
         let (id, parent) = (format!("id{id}"), format!("id{parent}"));
         let place = Place::Memory(0);
         let (id, parent) = (Some(&*id), Some(&*parent));
-        index.push(&NewSlot { place, id, parent, line: 0, time: 0, kind, role: Role::None });
+        index.push(&NewSlot { place, id, parent: parent.into(), line: 0, time: 0, kind, role: Role::None });
     }
 
     fn agrees(index: &Index) -> bool {

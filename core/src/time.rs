@@ -111,12 +111,20 @@ fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
 
 /// `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form in which entries are written.
 pub(crate) fn format(millis: i64) -> String {
+    let mut text = Vec::with_capacity(24);
+    write(millis, &mut text);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Appends [`format`] of a time.
+pub(crate) fn write(millis: i64, out: &mut Vec<u8>) {
     let (days, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
     let (year, month, day) = civil_from_days(days);
     let (seconds, milli) = (of_day / 1000, of_day % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if !(0..=9999).contains(&year) {
-        return format!("{year:+07}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z");
+        let date = format!("{year:+07}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z");
+        return out.extend_from_slice(date.as_bytes());
     }
     // Every append formats a time, and the formatting machinery costs more than the rest of the entry's head.
     let mut text = *b"0000-00-00T00:00:00.000Z";
@@ -128,7 +136,7 @@ pub(crate) fn format(millis: i64) -> String {
             number /= 10;
         }
     }
-    String::from_utf8_lossy(&text).into_owned()
+    out.extend_from_slice(&text);
 }
 
 /// Milliseconds since 1970, now.

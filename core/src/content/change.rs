@@ -63,7 +63,7 @@ impl Content {
             let number = changed.next_if(|(changed, _)| **changed == entry).map(|(_, number)| number);
             let (source, at) = number.map_or((self, entry), |number| (new, number));
             let (id, parent) = (source.index.id(at), source.index.parent_id(at));
-            index.push(&NewSlot { place, id, parent, line, time, kind, role });
+            index.push(&NewSlot { place, id, parent: parent.into(), line, time, kind, role });
             if source.index.slot(at).kind == EntryKind::Label {
                 let line =
                     if number.is_some() { new.in_memory(at).unwrap_or_default().into() } else { lines.get(at)? };

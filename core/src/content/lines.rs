@@ -93,7 +93,7 @@ impl Lines<'_> {
         let slot = *self.content.index.slot(entry);
         let content = self.content;
         match slot.place {
-            Place::Memory(number) => Ok(Cow::Borrowed(content.memory[number as usize].as_deref().unwrap_or_default())),
+            Place::Memory(_) => Ok(Cow::Borrowed(content.in_memory(entry).unwrap_or_default())),
             Place::File { offset, len } => {
                 let line = self.read_line(offset, len, slot.line)?;
                 if entry < content.old_form { Ok(content.migrate(entry, Cow::Borrowed(line))) } else { Ok(line.into()) }

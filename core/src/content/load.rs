@@ -4,7 +4,7 @@ use super::{Content, Extra};
 use crate::error::{Error, Result};
 use crate::header::{Header, TitleRecord, Version};
 use crate::ids;
-use crate::index::{EntryNo, NewSlot, Place};
+use crate::index::{EntryNo, NewSlot, Parent, Place};
 use crate::load::{self as loading, Batch, Found, FoundEntry, What};
 use crate::read_at::TextSource;
 use crate::record::{EntryKind, Role};
@@ -68,9 +68,9 @@ impl Content {
         let (id, parent) = (batch.id(entry), batch.parent(entry));
         let waiting = id.filter(|_| !self.memory.is_empty()).and_then(|id| self.index.by_id(id));
         if let Some(own) = waiting.filter(|&own| self.is_same(own, entry, parent)) {
-            match self.in_memory(own) {
-                Some(whole) if whole.len() as u64 != found.len => self.shortened_in_file(own, line),
-                _ => self.moved_to_file(own, found.offset, found.len as u32, line),
+            match self.is_in_file(own, found) {
+                true => self.moved_to_file(own, found.offset, found.len as u32, line),
+                false => self.shortened_in_file(own, line),
             }
             return own;
         }
@@ -80,7 +80,7 @@ impl Content {
                 self.index.slot_mut(number).has_links = entry.has_links;
                 number
             }
-            _ => self.index.push(&NewSlot { place, id, parent, line, time, kind, role }),
+            _ => self.index.push(&NewSlot { place, id, parent: parent.into(), line, time, kind, role }),
         };
         self.last_in_file = Some(number);
         if let Some((target, label)) = batch.label(entry) {
@@ -89,11 +89,18 @@ impl Content {
         number
     }
 
+    /// Whether the line in memory is the one that was found, and not a longer or a newer one.
+    fn is_in_file(&self, own: EntryNo, found: &Found) -> bool {
+        let Some(line) = self.in_memory(own).filter(|line| line.len() as u64 == found.len) else { return false };
+        let mut bytes = vec![0; line.len()];
+        self.read(&mut bytes, line.len(), found.offset, 0).is_ok() && bytes == line
+    }
+
     fn add_without_links(&mut self, place: Place, line: u32, time: i64, kind: EntryKind, role: Role) -> EntryNo {
         let number = self.index.len() as EntryNo;
         let id = ids::derived_entry_id(&self.header.id(), u64::from(number), |id| self.index.is_taken(id));
-        let parent = number.checked_sub(1).and_then(|previous| self.index.id(previous)).map(str::to_owned);
-        self.index.push(&NewSlot { place, id: Some(&id), parent: parent.as_deref(), line, time, kind, role })
+        let parent = number.checked_sub(1).map_or(Parent::None, Parent::Entry);
+        self.index.push(&NewSlot { place, id: Some(&id), parent, line, time, kind, role })
     }
 
     fn add_extra(&mut self, found: &Found, line: u32, reason: Option<&'static str>) {

@@ -12,15 +12,19 @@ pub(crate) use load::Loaded;
 
 use crate::error::{Error, Result};
 use crate::header::{Header, TitleRecord, TitleSource, Version};
-use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Place, Slot};
+use crate::index::{EntryNo, Index, NO_TIME, NewSlot, Parent, Place, Slot};
 use crate::json::{Malformed, Raw};
 use crate::read_at::OnDemand;
 use crate::record::{EntryKind, Envelope, RecordType, Role};
 use crate::storage::{FileStat, ReadAt, SessionStorage};
 use crate::usage::Usage;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// No more memory than this is kept for the next line.
+const MAX_SPARE: usize = 64 << 10;
 
 /// Bytes in the file that are no entry and stay there.
 #[derive(Clone)]
@@ -32,6 +36,17 @@ pub(crate) struct Extra {
     pub(crate) line: u32,
     /// Why it is malformed; `None` for a further header.
     pub(crate) reason: Option<&'static str>,
+}
+
+/// A line that was written and not looked at since.
+struct Unseen {
+    entry: EntryNo,
+    /// Where it is if nobody was faster.
+    line: Range<u64>,
+    /// It is in the file in a shortened form.
+    short: bool,
+    /// `end`, `lines` and `ends_with_newline` without it.
+    before: (u64, u32, bool),
 }
 
 pub(crate) struct Content {
@@ -48,10 +63,15 @@ pub(crate) struct Content {
     pub(crate) end: u64,
     pub(crate) lines: u32,
     pub(crate) ends_with_newline: bool,
-    /// The entry that was the last one to be found in the file or written to it.
+    /// The entry that was the last one to be found in the file.
     last_in_file: Option<EntryNo>,
+    /// The line that was written last, as long as nobody has looked where it is.
+    unseen: Option<Unseen>,
     source: Option<Arc<dyn ReadAt>>,
+    /// Lines, each with a `\n` behind it, as they are written.
     memory: Vec<Option<Vec<u8>>>,
+    /// The memory of a line that went to the file, for the next one.
+    spare: Vec<u8>,
     free: Vec<u32>,
     /// For each further header how many entries are before it.
     headers: Vec<EntryNo>,
@@ -75,8 +95,10 @@ impl Content {
             lines: 0,
             ends_with_newline: true,
             last_in_file: None,
+            unseen: None,
             source: None,
             memory: Vec::new(),
+            spare: Vec::new(),
             free: Vec::new(),
             headers: Vec::new(),
             old_form: 0,
@@ -117,7 +139,7 @@ impl Content {
         let label = text(envelope.target).filter(|_| kind == EntryKind::Label).zip(Some(text(envelope.label)));
         let new = NewEntry {
             id: id.as_deref(),
-            parent: parent.as_deref(),
+            parent: parent.as_deref().into(),
             time: envelope.time().unwrap_or(NO_TIME),
             kind,
             role: envelope.role,
@@ -149,7 +171,13 @@ impl Content {
         Ok(())
     }
 
-    fn keep(&mut self, line: Vec<u8>) -> Place {
+    /// An empty buffer for a line that is to be added.
+    pub(crate) fn spare_line(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.spare)
+    }
+
+    fn keep(&mut self, mut line: Vec<u8>) -> Place {
+        line.push(b'\n');
         let line = Some(line);
         let number = match self.free.pop() {
             Some(number) => {
@@ -173,6 +201,11 @@ impl Content {
 
     /// The line of an entry that is held in memory.
     pub(crate) fn in_memory(&self, entry: EntryNo) -> Option<&[u8]> {
+        self.ended_line(entry)?.strip_suffix(b"\n")
+    }
+
+    /// The line of an entry that is held in memory, and a `\n`.
+    pub(crate) fn ended_line(&self, entry: EntryNo) -> Option<&[u8]> {
         match self.index.slot(entry).place {
             Place::Memory(number) => self.memory[number as usize].as_deref(),
             Place::File { .. } => None,
@@ -181,9 +214,51 @@ impl Content {
 
     fn forget(&mut self, entry: EntryNo) {
         if let Place::Memory(number) = self.index.slot(entry).place {
-            self.memory[number as usize] = None;
+            if let Some(mut line) = self.memory[number as usize].take().filter(|line| line.capacity() <= MAX_SPARE) {
+                line.clear();
+                self.spare = line;
+            }
             self.free.push(number);
         }
+    }
+
+    /// Bytes that end with an entry's line were appended to the file. They are behind the known end, unless somebody
+    /// who takes no lock was faster: until it is known where they are the line is read from memory.
+    pub(crate) fn appended(&mut self, entry: EntryNo, len: u64, short: bool) {
+        let lead = u64::from(!self.ends_with_newline);
+        let line = self.end + lead..self.end + len - 1;
+        self.unseen = Some(Unseen { entry, line, short, before: (self.end, self.lines, self.ends_with_newline) });
+        (self.end, self.lines, self.ends_with_newline) = (self.end + len, self.lines + 1, true);
+        self.index.slot_mut(entry).line = self.lines;
+    }
+
+    /// Whether it is not known where the line is that was written last.
+    pub(crate) fn has_unseen(&self) -> bool {
+        self.unseen.is_some()
+    }
+
+    /// The line that was written last is where it should be.
+    pub(crate) fn seen(&mut self) {
+        match self.unseen.take() {
+            Some(Unseen { entry, short: true, .. }) => self.shortened_in_file(entry, self.lines),
+            Some(Unseen { entry, line, .. }) => {
+                self.moved_to_file(entry, line.start, (line.end - line.start) as u32, self.lines);
+            }
+            None => {}
+        }
+    }
+
+    /// Where the line is that was written last is still to be found out: as far as is known the file ends before it.
+    pub(crate) fn not_seen(&mut self) -> Option<EntryNo> {
+        let Unseen { entry, before, .. } = self.unseen.take()?;
+        (self.end, self.lines, self.ends_with_newline) = before;
+        self.index.slot_mut(entry).line = 0;
+        Some(entry)
+    }
+
+    /// The line that was written last is in a content that is no longer the session's: it stays in memory.
+    pub(crate) fn never_seen(&mut self) {
+        self.unseen = None;
     }
 
     /// The line is in the file now as it is in memory: from here on it is read from there.
@@ -247,7 +322,7 @@ impl Content {
 /// The envelope of an entry whose line is given.
 pub(crate) struct NewEntry<'a> {
     pub(crate) id: Option<&'a str>,
-    pub(crate) parent: Option<&'a str>,
+    pub(crate) parent: Parent<'a>,
     pub(crate) time: i64,
     pub(crate) kind: EntryKind,
     pub(crate) role: Role,

@@ -94,7 +94,6 @@ pub(crate) struct Journal {
     /// Writes so far, and how many of them are known to survive a power loss.
     written: u64,
     synced: u64,
-    buffer: Vec<u8>,
 }
 
 impl Journal {
@@ -114,7 +113,6 @@ impl Journal {
             header_edits: Vec::new(),
             written: 0,
             synced: 0,
-            buffer: Vec::new(),
         }
     }
 
@@ -261,12 +259,43 @@ impl Journal {
         move |source| Error::Io { op, path, source }
     }
 
-    fn begin(&mut self, content: &Content, wait: Duration) -> Result<Option<FileStat>> {
+    fn begin(&mut self, content: &mut Content, wait: Duration) -> Result<Option<FileStat>> {
         if self.writer.is_none() {
             let writer = self.storage.open_writer(&content.path).map_err(self.io("open", content))?;
             self.writer = Some(writer);
         }
-        self.writer().begin(wait).map_err(|error| lock_error(error, &content.path, wait))
+        let found = self.writer().begin(wait).map_err(|error| lock_error(error, &content.path, wait))?;
+        match &found {
+            Some(stat) if !self.is_news(content, stat) => content.seen(),
+            Some(stat) if self.known == Some(stat.id) => {
+                self.locate(content);
+            }
+            _ => content.never_seen(),
+        }
+        Ok(found)
+    }
+
+    /// Finds out where the line is that was written last, if that is not known. `false`: it could not be told, and the
+    /// line waits to be found in the file.
+    pub(crate) fn locate(&mut self, content: &mut Content) -> bool {
+        if !content.has_unseen() {
+            return true;
+        }
+        let writer = self.writer.as_deref();
+        let end = writer.and_then(|writer| writer.wrote_up_to()).filter(|&end| end >= content.end);
+        if end == Some(content.end) {
+            content.seen();
+            return true;
+        }
+        // Somebody who takes no lock was faster: the line is found behind what they wrote.
+        let reader = writer.and_then(|writer| writer.reader());
+        if let Some(entry) = content.not_seen() {
+            self.pending.push_front(Pending { entry, form: Form::Unknown });
+            self.unknown_from = 0;
+        }
+        let found = end.zip(reader).is_some_and(|(end, reader)| content.add_tail(reader, end).is_ok());
+        self.forget_written(content);
+        found
     }
 
     /// Decides how each pending entry goes to the file, and stores its images: before the lock is taken, since that
@@ -306,7 +335,7 @@ impl Journal {
         }
         self.prepare(memory.content)?;
         if !self.rewrite && (self.pending.is_empty() || !self.migrate_later) {
-            return self.append(memory.content).map(|()| Done::Yes);
+            return self.append(memory.content);
         }
         self.adopt_title(memory.content)?;
         let appendable = !self.is_news(memory.content, &stat) && !memory.content.is_migrating();
@@ -327,46 +356,32 @@ impl Journal {
     }
 
     /// One write for each pending entry. A line that another writer left torn is ended first.
-    fn append(&mut self, content: &mut Content) -> Result<()> {
-        while let Some(Pending { entry, form }) = self.pending.front() {
-            let entry = *entry;
-            let whole = content.in_memory(entry).unwrap_or_default();
-            let (line, short) = match form {
-                Form::Short(line) => (&line[..], true),
-                _ => (whole, false),
-            };
-            self.buffer.clear();
-            if !content.ends_with_newline {
-                self.buffer.push(b'\n');
+    fn append(&mut self, content: &mut Content) -> Result<Done> {
+        while !self.pending.is_empty() {
+            if !self.locate(content) {
+                return Ok(Done::Disturbed);
             }
-            let lead = self.buffer.len() as u64;
-            self.buffer.extend_from_slice(line);
-            self.buffer.push(b'\n');
-            let len = line.len() as u32;
+            let Pending { entry, form } = &self.pending[0];
+            let (entry, short) = (*entry, matches!(form, Form::Short(_)));
+            let lead: &[u8] = if content.ends_with_newline { b"" } else { b"\n" };
+            let put_together = match form {
+                Form::Short(line) => Some([lead, line, b"\n"].concat()),
+                _ if lead.is_empty() => None,
+                _ => Some([lead, content.ended_line(entry).unwrap_or_default()].concat()),
+            };
+            let bytes = put_together.as_deref().or_else(|| content.ended_line(entry)).unwrap_or_default();
             let writer = self.writer.as_mut().expect("begin made it");
-            let offset = writer.write_line(&self.buffer).map_err(Error::io_at("append to", &content.path))?;
+            let offset = writer.write_line(bytes).map_err(Error::io_at("append to", &content.path))?;
             self.written += 1;
             if offset != content.end {
-                // Somebody who takes no lock was faster; the entry is found behind what they wrote.
-                let reader = self.writer.as_ref().and_then(|writer| writer.reader());
-                let reader = reader.ok_or(Error::Closed)?;
-                content.add_tail(reader, offset + self.buffer.len() as u64)?;
-                self.forget_written(content);
-                continue;
+                // Somebody who takes no lock was faster: the entry is found behind what they wrote.
+                return Ok(Done::Disturbed);
             }
-            content.end = offset + self.buffer.len() as u64;
-            content.lines += 1;
-            content.ends_with_newline = true;
-            if short {
-                content.shortened_in_file(entry, content.lines);
-            } else {
-                content.moved_to_file(entry, offset + lead, len, content.lines);
-            }
+            content.appended(entry, bytes.len() as u64, short);
             self.pending.pop_front();
             self.unknown_from = self.unknown_from.saturating_sub(1);
         }
-        self.buffer.shrink_to(1 << 20);
-        Ok(())
+        Ok(Done::Yes)
     }
 }
 

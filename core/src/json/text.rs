@@ -85,6 +85,9 @@ pub(crate) fn encode(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut plain = 0;
     for (i, byte) in value.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
         let escape: &[u8] = match byte {
             b'"' => b"\\\"",
             b'\\' => b"\\\\",
@@ -93,8 +96,7 @@ pub(crate) fn encode(value: &str, out: &mut Vec<u8>) {
             10 => b"\\n",
             12 => b"\\f",
             13 => b"\\r",
-            0..=0x1f => b"",
-            _ => continue,
+            _ => b"",
         };
         out.extend_from_slice(&value.as_bytes()[plain..i]);
         if escape.is_empty() {

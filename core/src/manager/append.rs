@@ -5,9 +5,10 @@ use crate::content::NewEntry;
 use crate::error::{Error, Result};
 use crate::header::Fields;
 use crate::ids;
-use crate::index::EntryNo;
+use crate::index::{EntryNo, Parent};
 use crate::json::{self, Malformed, Raw};
 use crate::record::{EntryKind, Role, scan_message};
+use crate::session::Session;
 use crate::time;
 use std::borrow::Cow;
 
@@ -87,9 +88,8 @@ impl Members {
     }
 }
 
-fn invalid(what: &str) -> impl FnOnce(Malformed) -> Error + use<> {
-    let what = what.to_owned();
-    move |fault| Error::InvalidJson { what, offset: fault.offset, reason: fault.reason.to_owned() }
+fn invalid(what: &str) -> impl FnOnce(Malformed) -> Error {
+    move |fault| Error::InvalidJson { what: what.to_owned(), offset: fault.offset, reason: fault.reason.to_owned() }
 }
 
 impl SessionManager {
@@ -340,16 +340,16 @@ impl Appended<'static> {
 impl Inner {
     /// Adds an entry behind the leaf, in memory only.
     pub(super) fn push(&mut self, appended: Appended<'_>) -> (String, EntryNo) {
-        let index = &self.session.content.index;
-        let id = ids::entry_id(|id| index.is_taken(id));
-        let parent = self.session.leaf.and_then(|leaf| index.id(leaf)).map(str::to_owned);
+        let Session { content, leaf, .. } = &mut self.session;
+        let mut line = content.spare_line();
+        let id = ids::entry_id(|id| content.index.is_taken(id));
         let now = time::now();
-        let line = build_line(&appended, &id, parent.as_deref(), now);
-        let entry = self.session.content.push(
+        build_line(&appended, &id, leaf.and_then(|leaf| content.index.id(leaf)), now, &mut line);
+        let entry = content.push(
             line,
             NewEntry {
                 id: Some(&id),
-                parent: parent.as_deref(),
+                parent: leaf.map_or(Parent::None, Parent::Entry),
                 time: now,
                 kind: appended.kind,
                 role: appended.role,
@@ -362,24 +362,24 @@ impl Inner {
 }
 
 /// The line: type, base, own fields; `custom` and `custom_message` put the base last, as the agent does.
-fn build_line(appended: &Appended<'_>, id: &str, parent: Option<&str>, now: i64) -> Vec<u8> {
-    let mut line = Vec::with_capacity(appended.fields.len() + 160);
+fn build_line(appended: &Appended<'_>, id: &str, parent: Option<&str>, now: i64, line: &mut Vec<u8>) {
+    line.reserve(appended.fields.len() + 160);
     line.extend_from_slice(b"{\"type\":");
-    json::encode(&appended.entry_type, &mut line);
+    json::encode(&appended.entry_type, line);
     let fields = &appended.fields[..];
     let own_first = matches!(appended.kind, EntryKind::Custom | EntryKind::CustomMessage);
     if own_first {
         line.extend_from_slice(fields);
     }
     line.extend_from_slice(b",\"id\":");
-    json::encode(id, &mut line);
+    json::encode(id, line);
     line.extend_from_slice(b",\"parentId\":");
     match parent {
-        Some(parent) => json::encode(parent, &mut line),
+        Some(parent) => json::encode(parent, line),
         None => line.extend_from_slice(b"null"),
     }
     line.extend_from_slice(b",\"timestamp\":\"");
-    line.extend_from_slice(time::format(now).as_bytes());
+    time::write(now, line);
     line.push(b'"');
     if appended.kind == EntryKind::Message {
         line.extend_from_slice(b",\"message\":");
@@ -388,6 +388,5 @@ fn build_line(appended: &Appended<'_>, id: &str, parent: Option<&str>, now: i64)
         line.extend_from_slice(fields);
     }
     line.push(b'}');
-    json::put_on_one_line(&mut line);
-    line
+    json::put_on_one_line(line);
 }

@@ -292,4 +292,22 @@ impl<F: DiskFile> DiskFile for FaultyFile<F> {
     fn unlock(&self) -> io::Result<()> {
         self.file.unlock()
     }
+
+    fn resume_lock(&self) -> bool {
+        self.file.resume_lock()
+    }
+
+    fn shared_with_others(&self) {
+        self.file.shared_with_others();
+    }
+
+    fn look(&self) -> io::Result<(u64, u64)> {
+        check(&self.plan, "look", &self.path)?;
+        self.file.look()
+    }
+
+    fn appended_to(&self) -> io::Result<Option<u64>> {
+        check(&self.plan, "appended_to", &self.path)?;
+        self.file.appended_to()
+    }
 }
