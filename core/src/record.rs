@@ -73,6 +73,18 @@ pub(crate) enum Role {
     Other,
 }
 
+impl Role {
+    /// The role that a message names.
+    pub(crate) fn of(name: &[u8]) -> Role {
+        match name {
+            b"assistant" => Role::Assistant,
+            b"toolResult" => Role::ToolResult,
+            b"hookMessage" => Role::Hook,
+            _ => Role::Other,
+        }
+    }
+}
+
 /// What kind of record a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordType {
@@ -240,10 +252,8 @@ impl Message {
     fn role<'a>(&self, raw: impl Fn(Span) -> Raw<'a>) -> Role {
         match self.role.clone().and_then(|span| raw(span).as_bytes()).as_deref() {
             _ if !self.present => Role::None,
-            Some(b"assistant") => Role::Assistant,
-            Some(b"toolResult") => Role::ToolResult,
-            Some(b"hookMessage") => Role::Hook,
-            _ => Role::Other,
+            Some(name) => Role::of(name),
+            None => Role::Other,
         }
     }
 

@@ -14,18 +14,25 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(dir).expect("it was generated").flatten().map(|entry| entry.path()).collect()
 }
 
+/// `texts`: with the text of all messages, over 2,000 files.
 pub(crate) fn list(data: &Data, count: &str) -> Case {
+    let (with_texts, count) = if count == "texts" { (true, "2000") } else { (false, count) };
     let (dir, dirs) = (data.sessions(count), options(data.scratch.path()).dirs);
     let from = dir.clone();
+    let wanted = ListOptions { with_texts };
     let ours = move || {
-        let list =
-            || discovery::list(&FileSessionStorage::new(), &dirs, Path::new(CWD), Some(&from), &ListOptions::default());
+        let list = || discovery::list(&FileSessionStorage::new(), &dirs, Path::new(CWD), Some(&from), &wanted);
         timed(|| list().expect("the directory can be read"))
     };
-    let case = Case::new(format!("list, {count} files"), Box::new(ours))
+    let texts = if with_texts { " with all texts" } else { "" };
+    let case = Case::new(format!("list, {count} files{texts}"), Box::new(ours))
         .plain("all files read, one thread", Box::new(move || timed(|| read_all(&files(&dir), usize::MAX))))
         .peak_at_most(64 << 20);
-    if count == "2000" { case.goal(Goal::Millis(70.0)).goal(Goal::TimesPlain(1.5)) } else { case }
+    match (count, with_texts) {
+        ("2000", true) => case.goal(Goal::Millis(70.0)),
+        ("2000", false) => case.goal(Goal::Millis(70.0)).goal(Goal::TimesPlain(1.5)),
+        _ => case,
+    }
 }
 
 pub(crate) fn recent(data: &Data, count: &str) -> Case {

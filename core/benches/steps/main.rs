@@ -41,7 +41,7 @@ const FAMILIES: &[(&str, &[&str], Make)] = &[
     ("appendto", &["1k", "10k", "100k", "1m"], append::to_existing),
     ("rename", &["10k"], rewrite::rename),
     ("migrate", &["10k"], rewrite::migrate),
-    ("list", &["2000", "10000"], discovery::list),
+    ("list", &["2000", "texts", "10000"], discovery::list),
     ("recent", &["2000", "10000"], discovery::recent),
     ("images", &["append", "again", "read"], images::images),
     #[cfg(feature = "history")]

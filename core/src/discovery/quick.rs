@@ -6,6 +6,7 @@
 //! early and another one glued to it, NUL bytes, a last line without its line end. Not noticed here, only when the
 //! session is opened: a line that lost nothing but its last bracket, and bytes changed in the middle of a line.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -20,9 +21,35 @@ static PARENT_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"p
 /// The members that every entry begins with, in the order in which they are written.
 const HEAD: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
-/// The kind of the entry on a line that shows no sign of damage; `None` where the line has to be checked. `line` is
-/// a line without its line end, which must have been there.
-pub(super) fn kind_of(line: &[u8]) -> Option<EntryKind> {
+/// What the beginning of a line tells.
+pub(super) struct Look<'a> {
+    pub(super) kind: EntryKind,
+    /// The members behind [`HEAD`], and the bracket that ends the line.
+    rest: &'a [u8],
+}
+
+impl Look<'_> {
+    /// The role of a message entry whose message is the next member and begins with it.
+    pub(super) fn role(&self) -> Option<Cow<'_, str>> {
+        let mut scanner = Scanner::new(self.rest, 0);
+        scanner.skip_white();
+        scanner.key().ok().filter(|key| key.is("message"))?;
+        scanner.skip_white();
+        if scanner.peek() != Some(b'{') {
+            return None;
+        }
+        scanner.advance();
+        scanner.skip_white();
+        scanner.key().ok().filter(|key| key.is("role"))?;
+        scanner.skip_white();
+        let value = scanner.value().ok()?;
+        Raw::new(&self.rest[value]).as_str()
+    }
+}
+
+/// What a line tells that shows no sign of damage; `None` where the line has to be checked. `line` is a line without
+/// its line end, which must have been there.
+pub(super) fn look(line: &[u8]) -> Option<Look<'_>> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if !line.starts_with(b"{\"") || !line.ends_with(b"}") {
         return None;
@@ -46,7 +73,8 @@ pub(super) fn kind_of(line: &[u8]) -> Option<EntryKind> {
         }
         scanner.advance();
     }
-    kind.filter(|_| PARENT_ID.find(&line[scanner.pos()..]).is_none())
+    let rest = &line[scanner.pos()..];
+    kind.filter(|_| PARENT_ID.find(rest).is_none()).map(|kind| Look { kind, rest })
 }
 
 #[cfg(test)]
@@ -55,6 +83,24 @@ mod tests {
 
     const MESSAGE: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"say \"parentId\":1"}}"#;
     const LABEL: &str = r#"{"type":"label","id":"b","parentId":"a","timestamp":"","targetId":"a"}"#;
+
+    fn kind_of(line: &[u8]) -> Option<EntryKind> {
+        look(line).map(|look| look.kind)
+    }
+
+    #[test]
+    fn a_role_is_told_where_the_message_begins_with_it() {
+        let role = |line: &str| look(line.as_bytes()).and_then(|look| look.role().map(Cow::into_owned));
+        assert_eq!(role(MESSAGE).as_deref(), Some("user"));
+        assert_eq!(role(&MESSAGE.replace(r#":{"role""#, r#" : { "role""#)).as_deref(), Some("user"));
+        assert_eq!(role(&MESSAGE.replace("user", "tool\\u0052esult")).as_deref(), Some("toolResult"));
+        for other in [r#""message":{"x":1,"role""#, r#""x":1,"message":{"role""#, r#""message":[],"x":{"role""#] {
+            let line = MESSAGE.replace(r#""message":{"role""#, other);
+            assert!(kind_of(line.as_bytes()).is_some(), "{line}");
+            assert_eq!(role(&line), None, "{line}");
+        }
+        assert_eq!(role(LABEL), None);
+    }
 
     #[test]
     fn lines_as_they_are_written_need_no_check() {

@@ -108,17 +108,12 @@ impl Scan {
         start
     }
 
-    /// Takes a line that its line end was found for. Where texts are not asked for most need no check.
+    /// Takes a line that its line end was found for. Most need no check.
     fn ended_line(&mut self, line: &[u8]) {
-        let unchecked = !self.with_texts && self.header.is_some();
-        match if unchecked { quick::kind_of(line) } else { None } {
-            None | Some(EntryKind::Compaction) => return self.line(line),
-            Some(EntryKind::Message) => {
-                self.found.messages += 1;
-                if self.found.first_message.is_none() {
-                    self.found.first_message = Raw::new(line).get("message").and_then(prompt_of).map(bounded);
-                }
-            }
+        let look = if self.header.is_some() { quick::look(line) } else { None };
+        match look.as_ref().map(|look| (look.kind, look.role())) {
+            None | Some((EntryKind::Compaction, _) | (EntryKind::Message, None)) => return self.line(line),
+            Some((EntryKind::Message, Some(role))) => self.message(line, Role::of(role.as_bytes())),
             Some(_) => {}
         }
         self.lines += 1;
