@@ -26,7 +26,8 @@ use crate::artifacts::artifacts_dir;
 use crate::blob::BlobRef;
 use crate::breadcrumb;
 use crate::dirs::AgentDirs;
-use crate::discovery::{Unreadable, on_all_cores};
+use crate::discovery::Unreadable;
+use crate::parallel::on_all_cores;
 use crate::storage::{DirItemKind, FileId, SessionStorage};
 use crate::{Error, Result};
 

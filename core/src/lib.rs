@@ -31,6 +31,7 @@ mod limits;
 mod load;
 mod manager;
 mod migrate;
+mod parallel;
 #[cfg(test)]
 #[path = "../tests/support/plain.rs"]
 mod plain;

@@ -114,8 +114,16 @@ fn content_text(content: Raw<'_>) -> String {
     }
     let mut all = String::new();
     for block in content.items() {
-        let is_text = block.get("type").and_then(Raw::as_str).is_some_and(|kind| kind == "text");
-        if let Some(text) = block.get("text").filter(|_| is_text).and_then(Raw::as_str) {
+        let (mut kind, mut text) = (None, None);
+        for member in block.members() {
+            match () {
+                () if member.key.is("type") => kind = Some(member.value),
+                () if member.key.is("text") => text = Some(member.value),
+                () => {}
+            }
+        }
+        let is_text = kind.and_then(Raw::as_str).is_some_and(|kind| kind == "text");
+        if let Some(text) = text.filter(|_| is_text).and_then(Raw::as_str) {
             if !all.is_empty() {
                 all.push(' ');
             }

@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use super::Unreadable;
-use super::files::{on_all_cores, session_files};
+use super::files::session_files;
 use super::scan::scan;
 use super::scope::{Scope, real_path};
 use crate::dirs::AgentDirs;
 use crate::header::Header;
+use crate::parallel::on_all_cores;
 use crate::storage::{DirItemKind, FileInfo, SessionStorage};
 use crate::{Error, Result, time};
 

@@ -18,7 +18,6 @@ use std::path::PathBuf;
 
 use crate::Error;
 
-pub(crate) use files::on_all_cores;
 pub use list::{ListOptions, Listing, SessionInfo, list, list_all};
 pub(crate) use recent::is_session;
 pub use recent::{Recent, RecentSessionInfo, find_most_recent_session, get_recent_sessions, most_recent_for_cwd};

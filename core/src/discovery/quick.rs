@@ -28,13 +28,15 @@ pub(super) struct Look<'a> {
     rest: &'a [u8],
 }
 
-impl Look<'_> {
-    /// The role of a message entry whose message is the next member and begins with it.
-    pub(super) fn role(&self) -> Option<Cow<'_, str>> {
+impl<'a> Look<'a> {
+    /// Role and message of a message entry whose message is the next member and begins with its role. What follows the
+    /// message in the line is still behind it: its members can be read, its bytes are not its own.
+    pub(super) fn message(&self) -> Option<(Cow<'a, str>, Raw<'a>)> {
         let mut scanner = Scanner::new(self.rest, 0);
         scanner.skip_white();
         scanner.key().ok().filter(|key| key.is("message"))?;
         scanner.skip_white();
+        let message = Raw::new(&self.rest[scanner.pos()..]);
         if scanner.peek() != Some(b'{') {
             return None;
         }
@@ -43,7 +45,7 @@ impl Look<'_> {
         scanner.key().ok().filter(|key| key.is("role"))?;
         scanner.skip_white();
         let value = scanner.value().ok()?;
-        Raw::new(&self.rest[value]).as_str()
+        Raw::new(&self.rest[value]).as_str().map(|role| (role, message))
     }
 }
 
@@ -90,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_role_is_told_where_the_message_begins_with_it() {
-        let role = |line: &str| look(line.as_bytes()).and_then(|look| look.role().map(Cow::into_owned));
+        let role = |line: &str| look(line.as_bytes()).and_then(|look| Some(look.message()?.0.into_owned()));
         assert_eq!(role(MESSAGE).as_deref(), Some("user"));
         assert_eq!(role(&MESSAGE.replace(r#":{"role""#, r#" : { "role""#)).as_deref(), Some("user"));
         assert_eq!(role(&MESSAGE.replace("user", "tool\\u0052esult")).as_deref(), Some("toolResult"));

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::Unreadable;
-use super::files::{newest_first, on_all_cores, session_files};
+use super::files::{newest_first, session_files};
 use super::head::{Head, Want};
 use super::name;
 use super::scope::{Scope, real_path};
 use crate::dirs::AgentDirs;
+use crate::parallel::on_all_cores;
 use crate::storage::{FileInfo, SessionStorage};
 use crate::{Error, Result, time};
 

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files::{newest_first, on_all_cores};
+use super::files::newest_first;
 use super::head::{Head, Want};
 use super::list::{all_places, files_of};
 use super::scope::{Scope, real_path};
 use super::{RecentSessionInfo, Unreadable};
 use crate::dirs::{AgentDirs, session_id_of};
+use crate::parallel::on_all_cores;
 use crate::storage::{FileInfo, SessionStorage};
 use crate::{Error, Result};
 

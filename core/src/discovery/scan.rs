@@ -111,9 +111,11 @@ impl Scan {
     /// Takes a line that its line end was found for. Most need no check.
     fn ended_line(&mut self, line: &[u8]) {
         let look = if self.header.is_some() { quick::look(line) } else { None };
-        match look.as_ref().map(|look| (look.kind, look.role())) {
+        match look.as_ref().map(|look| (look.kind, look.message())) {
             None | Some((EntryKind::Compaction, _) | (EntryKind::Message, None)) => return self.line(line),
-            Some((EntryKind::Message, Some(role))) => self.message(line, Role::of(role.as_bytes())),
+            Some((EntryKind::Message, Some((role, message)))) => {
+                self.message(Role::of(role.as_bytes()), || Some(message));
+            }
             Some(_) => {}
         }
         self.lines += 1;
@@ -156,7 +158,9 @@ impl Scan {
                 None => self.refused = Some((self.lines, "the header has no string \"id\"")),
             },
             (RecordType::Entry(_), None) => self.refuse_first(),
-            (RecordType::Entry(EntryKind::Message), Some(_)) => self.message(record, envelope.role),
+            (RecordType::Entry(EntryKind::Message), Some(_)) => {
+                self.message(envelope.role, || Raw::new(record).get("message"));
+            }
             (RecordType::Entry(EntryKind::Compaction), Some(_)) => {
                 let summary = Raw::new(record).get("shortSummary").and_then(Raw::as_str);
                 if let Some(summary) = summary.filter(|summary| !summary.is_empty()) {
@@ -171,14 +175,14 @@ impl Scan {
         self.refused = Some((self.lines, "the first record is not of type \"session\""));
     }
 
-    fn message(&mut self, record: &[u8], role: Role) {
+    fn message<'a>(&mut self, role: Role, message: impl FnOnce() -> Option<Raw<'a>>) {
         self.found.messages += 1;
         let may_be_first = self.found.first_message.is_none() && role == Role::Other;
         let may_have_text = self.with_texts && matches!(role, Role::Assistant | Role::Other);
         if !may_be_first && !may_have_text {
             return;
         }
-        let Some(message) = Raw::new(record).get("message") else { return };
+        let Some(message) = message() else { return };
         let prompt = if role == Role::Other { prompt_of(message) } else { None };
         if self.with_texts {
             match &prompt {
