@@ -90,16 +90,20 @@ fn first_prompt_of(content: &Content) -> Result<Option<String>> {
 
 /// The text of a user message; `None` where it is of another role or has no text.
 pub(super) fn prompt_of(message: Raw<'_>) -> Option<String> {
-    let (mut role, mut content) = (None, None);
-    for member in message.members() {
-        match () {
-            () if member.key.is("role") => role = Some(member.value),
-            () if member.key.is("content") => content = Some(member.value),
-            () => {}
-        }
-    }
+    let [role, content] = both(message, ["role", "content"]);
     let is_user = role.and_then(Raw::as_str).is_some_and(|role| role == "user");
     content.filter(|_| is_user).map(content_text).filter(|text| !text.trim().is_empty())
+}
+
+/// Two members of an object, in one pass.
+fn both<'a>(object: Raw<'a>, names: [&str; 2]) -> [Option<Raw<'a>>; 2] {
+    let mut found = [None, None];
+    for member in object.members() {
+        if let Some(place) = names.iter().position(|name| member.key.is(name)) {
+            found[place] = Some(member.value);
+        }
+    }
+    found
 }
 
 /// The text of a message.
@@ -114,14 +118,7 @@ fn content_text(content: Raw<'_>) -> String {
     }
     let mut all = String::new();
     for block in content.items() {
-        let (mut kind, mut text) = (None, None);
-        for member in block.members() {
-            match () {
-                () if member.key.is("type") => kind = Some(member.value),
-                () if member.key.is("text") => text = Some(member.value),
-                () => {}
-            }
-        }
+        let [kind, text] = both(block, ["type", "text"]);
         let is_text = kind.and_then(Raw::as_str).is_some_and(|kind| kind == "text");
         if let Some(text) = text.filter(|_| is_text).and_then(Raw::as_str) {
             if !all.is_empty() {
