@@ -117,16 +117,11 @@ fn a_line_that_is_not_where_it_should_be_is_found_whatever_comes_next() {
             assert!(!same || it.manager.numbering() == numbering, "{name}");
             let mut expected = [&["a", "b", "c"], &tags[..], &["d"]].concat();
             match name {
-                "append" => expected.push("e"),
+                "append" | "deleted" => expected.push("e"),
                 "replace" => *expected.last_mut().unwrap() = "D",
                 // A branch has the path alone.
                 "branch" => expected.retain(|tag| !tags.contains(tag)),
                 "foreign" => expected.push("g"),
-                // What stood in a file that is gone and was not looked at is gone with it.
-                "deleted" => {
-                    expected.retain(|tag| !tags.contains(tag));
-                    expected.push("e");
-                }
                 _ => {}
             }
             expected.sort_unstable();
@@ -265,18 +260,6 @@ fn a_line_that_is_cut_away_is_gone() {
     assert_eq!(it.all(), ["a", "b", "c", "e"]);
 }
 
-/// A line that could not be found where the file was cut short is written again.
-#[test]
-fn a_place_that_cannot_be_told_in_a_file_that_is_shorter() {
-    let it = opened();
-    let before = fs::metadata(&it.path).unwrap().len();
-    say(&it.manager, "d").unwrap();
-    OpenOptions::new().write(true).open(&it.path).unwrap().set_len(before).unwrap();
-    it.disk.fail_op("appended_to", Fault::Io);
-    it.manager.flush().unwrap();
-    assert_eq!(it.all(), ["a", "b", "c", "d"]);
-}
-
 /// Where the system cannot tell any more where the line went, it is looked for.
 #[test]
 fn a_place_that_cannot_be_told() {
@@ -291,4 +274,33 @@ fn a_place_that_cannot_be_told() {
         assert_eq!(it.all(), expected);
         assert!(it.line(&id).contains(r#""text":"d""#));
     }
+}
+
+#[test]
+fn a_line_replaced_where_its_place_cannot_be_told_is_there_once() {
+    for op in ["appended_to", "read_at"] {
+        let it = opened();
+        let late = it.say_late(b"\n");
+        it.disk.fail_op(op, Fault::Io);
+        let replaced = it.manager.replace_entry(&late, &foreign_line(&late, Some("e-a"), "D"));
+        it.disk.heal();
+        it.manager.recover().unwrap();
+        let expected = if replaced.is_ok() { ["D", "a", "b", "c"] } else { ["a", "b", "c", "d"] };
+        assert_eq!(it.all(), expected, "{op}: {replaced:?}");
+    }
+}
+
+#[test]
+fn a_line_that_was_found_behind_a_torn_one_is_found_once() {
+    let it = opened();
+    it.meddle(1, br#"{"type":"message","id":"f-torn","parentId":""#.to_vec());
+    it.disk.fail_op("append", Fault::Late { cut: 1 });
+    say(&it.manager, "d").unwrap_err();
+    it.disk.heal();
+    it.meddle(1, foreign("late"));
+    say(&it.manager, "e").unwrap();
+    it.manager.recover().unwrap();
+    it.manager.refresh().unwrap();
+    it.manager.set_session_name("named", TitleSource::User).unwrap();
+    assert_eq!(it.all(), ["a", "b", "c", "d", "e", "late"]);
 }

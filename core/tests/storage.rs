@@ -667,9 +667,10 @@ fn what_may_only_be_read_cannot_be_begun_on_a_real_disk() {
     assert_eq!(kind(storage(&RealDisk).open_writer(&path).unwrap().begin(AT_ONCE)), ErrorKind::PermissionDenied);
 }
 
-/// An append to an unchanged content is lock, look, write, unlock (the last is not counted) and nothing else.
+/// An append to an unchanged content is lock, look, write, where it went, unlock (the last is not counted)
+/// and nothing else.
 #[test]
-fn an_append_takes_four_steps() {
+fn an_append_takes_five_steps() {
     let disk = FaultyDisk::new(MemoryDisk::new());
     let storage = DiskSessionStorage::on(disk.clone());
     let mut writer = storage.open_writer(Path::new("/s.jsonl")).unwrap();
@@ -682,7 +683,7 @@ fn an_append_takes_four_steps() {
         writer.begin(AT_ONCE).unwrap();
         writer.write_line(b"y\n").unwrap();
         writer.end();
-        disk.ops() == ["try_lock", "stat", "append"]
+        disk.ops() == ["try_lock", "stat", "append", "appended_to"]
     });
     assert!(steps.is_some(), "{:?}", disk.calls());
 }

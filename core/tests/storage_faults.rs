@@ -99,7 +99,7 @@ fn a_failed_append_leaves_nothing() {
         let mut writer = storage.open_writer(path()).unwrap();
         assert_eq!(writer.begin(AT_ONCE).unwrap().unwrap().len, content(disk).unwrap().len() as u64);
     });
-    assert_eq!(steps, 4, "open, lock, look, append");
+    assert_eq!(steps, 5, "open, lock, look, append, where it went");
 }
 
 #[test]

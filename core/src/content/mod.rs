@@ -19,7 +19,6 @@ use crate::record::{EntryKind, Envelope, RecordType, Role};
 use crate::storage::{FileStat, ReadAt, SessionStorage};
 use crate::usage::Usage;
 use std::borrow::Cow;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,17 +37,6 @@ pub(crate) struct Extra {
     pub(crate) reason: Option<&'static str>,
 }
 
-/// A line that was written and not looked at since.
-struct Unseen {
-    entry: EntryNo,
-    /// Where it is if nobody was faster.
-    line: Range<u64>,
-    /// It is in the file in a shortened form.
-    short: bool,
-    /// `end`, `lines` and `ends_with_newline` without it.
-    before: (u64, u32, bool),
-}
-
 pub(crate) struct Content {
     /// The session file; empty for a session that has none.
     pub(crate) path: PathBuf,
@@ -63,10 +51,8 @@ pub(crate) struct Content {
     pub(crate) end: u64,
     pub(crate) lines: u32,
     pub(crate) ends_with_newline: bool,
-    /// The entry that was the last one to be found in the file.
+    /// The entry that was the last one to be found in the file or written to it.
     last_in_file: Option<EntryNo>,
-    /// The line that was written last, as long as nobody has looked where it is.
-    unseen: Option<Unseen>,
     source: Option<Arc<dyn ReadAt>>,
     /// Lines, each with a `\n` behind it, as they are written.
     memory: Vec<Option<Vec<u8>>>,
@@ -95,7 +81,6 @@ impl Content {
             lines: 0,
             ends_with_newline: true,
             last_in_file: None,
-            unseen: None,
             source: None,
             memory: Vec::new(),
             spare: Vec::new(),
@@ -220,45 +205,6 @@ impl Content {
             }
             self.free.push(number);
         }
-    }
-
-    /// Bytes that end with an entry's line were appended to the file. They are behind the known end, unless somebody
-    /// who takes no lock was faster: until it is known where they are the line is read from memory.
-    pub(crate) fn appended(&mut self, entry: EntryNo, len: u64, short: bool) {
-        let lead = u64::from(!self.ends_with_newline);
-        let line = self.end + lead..self.end + len - 1;
-        self.unseen = Some(Unseen { entry, line, short, before: (self.end, self.lines, self.ends_with_newline) });
-        (self.end, self.lines, self.ends_with_newline) = (self.end + len, self.lines + 1, true);
-        self.index.slot_mut(entry).line = self.lines;
-    }
-
-    /// Whether it is not known where the line is that was written last.
-    pub(crate) fn has_unseen(&self) -> bool {
-        self.unseen.is_some()
-    }
-
-    /// The line that was written last is where it should be.
-    pub(crate) fn seen(&mut self) {
-        match self.unseen.take() {
-            Some(Unseen { entry, short: true, .. }) => self.shortened_in_file(entry, self.lines),
-            Some(Unseen { entry, line, .. }) => {
-                self.moved_to_file(entry, line.start, (line.end - line.start) as u32, self.lines);
-            }
-            None => {}
-        }
-    }
-
-    /// Where the line is that was written last is still to be found out: as far as is known the file ends before it.
-    pub(crate) fn not_seen(&mut self) -> Option<EntryNo> {
-        let Unseen { entry, before, .. } = self.unseen.take()?;
-        (self.end, self.lines, self.ends_with_newline) = before;
-        self.index.slot_mut(entry).line = 0;
-        Some(entry)
-    }
-
-    /// The line that was written last is in a content that is no longer the session's: it stays in memory.
-    pub(crate) fn never_seen(&mut self) {
-        self.unseen = None;
     }
 
     /// The line is in the file now as it is in memory: from here on it is read from there.

@@ -4,7 +4,8 @@
 //! line whose beginning, end and one look through it show no sign of damage is taken at its word, and every other
 //! line is checked. What writers leave behind when they are torn off is always among the others: a record that ends
 //! early and another one glued to it, NUL bytes, a last line without its line end. Not noticed here, only when the
-//! session is opened: a line that lost nothing but its last bracket, and bytes changed in the middle of a line.
+//! session is opened: a line that lost nothing but its last bracket, bytes changed in the middle of a line, and what a
+//! second member of the same name in an entry would change.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -259,43 +259,12 @@ impl Journal {
         move |source| Error::Io { op, path, source }
     }
 
-    fn begin(&mut self, content: &mut Content, wait: Duration) -> Result<Option<FileStat>> {
+    fn begin(&mut self, content: &Content, wait: Duration) -> Result<Option<FileStat>> {
         if self.writer.is_none() {
             let writer = self.storage.open_writer(&content.path).map_err(self.io("open", content))?;
             self.writer = Some(writer);
         }
-        let found = self.writer().begin(wait).map_err(|error| lock_error(error, &content.path, wait))?;
-        match &found {
-            Some(stat) if !self.is_news(content, stat) => content.seen(),
-            Some(stat) if self.known == Some(stat.id) => {
-                self.locate(content);
-            }
-            _ => content.never_seen(),
-        }
-        Ok(found)
-    }
-
-    /// Finds out where the line is that was written last, if that is not known. `false`: it could not be told, and the
-    /// line waits to be found in the file.
-    pub(crate) fn locate(&mut self, content: &mut Content) -> bool {
-        if !content.has_unseen() {
-            return true;
-        }
-        let writer = self.writer.as_deref();
-        let end = writer.and_then(|writer| writer.wrote_up_to()).filter(|&end| end >= content.end);
-        if end == Some(content.end) {
-            content.seen();
-            return true;
-        }
-        // Somebody who takes no lock was faster: the line is found behind what they wrote.
-        let reader = writer.and_then(|writer| writer.reader());
-        if let Some(entry) = content.not_seen() {
-            self.pending.push_front(Pending { entry, form: Form::Unknown });
-            self.unknown_from = 0;
-        }
-        let found = end.zip(reader).is_some_and(|(end, reader)| content.add_tail(reader, end).is_ok());
-        self.forget_written(content);
-        found
+        self.writer().begin(wait).map_err(|error| lock_error(error, &content.path, wait))
     }
 
     /// Decides how each pending entry goes to the file, and stores its images: before the lock is taken, since that
@@ -357,12 +326,9 @@ impl Journal {
 
     /// One write for each pending entry. A line that another writer left torn is ended first.
     fn append(&mut self, content: &mut Content) -> Result<Done> {
-        while !self.pending.is_empty() {
-            if !self.locate(content) {
-                return Ok(Done::Disturbed);
-            }
-            let Pending { entry, form } = &self.pending[0];
-            let (entry, short) = (*entry, matches!(form, Form::Short(_)));
+        while let Some(Pending { entry, form }) = self.pending.front() {
+            let entry = *entry;
+            let short = matches!(form, Form::Short(_));
             let lead: &[u8] = if content.ends_with_newline { b"" } else { b"\n" };
             let put_together = match form {
                 Form::Short(line) => Some([lead, line, b"\n"].concat()),
@@ -373,11 +339,20 @@ impl Journal {
             let writer = self.writer.as_mut().expect("begin made it");
             let offset = writer.write_line(bytes).map_err(Error::io_at("append to", &content.path))?;
             self.written += 1;
+            let end = offset + bytes.len() as u64;
             if offset != content.end {
-                // Somebody who takes no lock was faster: the entry is found behind what they wrote.
+                // Somebody who takes no lock was faster: the entry is found behind what they wrote, at the next look.
                 return Ok(Done::Disturbed);
             }
-            content.appended(entry, bytes.len() as u64, short);
+            content.end = end;
+            content.lines += 1;
+            content.ends_with_newline = true;
+            if short {
+                content.shortened_in_file(entry, content.lines);
+            } else {
+                let line = offset + lead.len() as u64..end - 1;
+                content.moved_to_file(entry, line.start, (line.end - line.start) as u32, content.lines);
+            }
             self.pending.pop_front();
             self.unknown_from = self.unknown_from.saturating_sub(1);
         }

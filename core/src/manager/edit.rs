@@ -75,8 +75,6 @@ impl Inner {
             json::put_on_one_line(&mut line);
             lines.insert(*number, line);
         }
-        // While the line in the file still is the one in memory.
-        self.journal.locate(&mut self.session.content);
         self.session.content.change(&lines)?;
         let assistant = |number: &u32| self.session.content.index.slot(*number).role == Role::Assistant;
         self.deferred &= !lines.keys().any(assistant);

@@ -322,8 +322,7 @@ impl SessionManager {
             }
             let mut inner = self.lock();
             let nothing_to_write = inner.deferred || !inner.persistent || inner.closed || self.options.read_only;
-            let (journal, memory) = inner.parts();
-            if nothing_to_write || (journal.locate(memory.content) && !journal.is_behind()) {
+            if nothing_to_write || !inner.journal.is_behind() {
                 inner.tidy(&*self.options.storage, None);
                 return Ok(inner);
             }

@@ -142,7 +142,7 @@ pub trait DiskFile: Send + Sync + 'static {
         self.stat().map(|stat| (stat.len, stat.links))
     }
 
-    /// Where the last append through this handle ended (0: there was none); `None` where that cannot be told.
+    /// Where the last append through this handle ended; `None` where that cannot be told.
     fn appended_to(&self) -> io::Result<Option<u64>> {
         Ok(None)
     }

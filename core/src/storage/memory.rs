@@ -59,8 +59,6 @@ pub struct MemoryFile {
     handle: u64,
     inode: Arc<Inode>,
     writable: bool,
-    /// Where the last append ended.
-    appended: AtomicU64,
 }
 
 fn next_number() -> u64 {
@@ -133,7 +131,7 @@ impl Inode {
     }
 
     fn open(self: Arc<Self>, writable: bool) -> MemoryFile {
-        MemoryFile { handle: next_number(), inode: self, writable, appended: AtomicU64::new(0) }
+        MemoryFile { handle: next_number(), inode: self, writable }
     }
 }
 
@@ -404,7 +402,6 @@ impl DiskFile for MemoryFile {
         let mut data = self.inode.data.write().unwrap_or_else(PoisonError::into_inner);
         data.try_reserve(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         data.extend_from_slice(bytes);
-        self.appended.store(data.len() as u64, Ordering::Relaxed);
         self.inode.modified_ns.store(now_ns(), Ordering::Relaxed);
         Ok(bytes.len())
     }
@@ -439,10 +436,6 @@ impl DiskFile for MemoryFile {
     fn unlock(&self) -> io::Result<()> {
         let _ = self.inode.locked_by.compare_exchange(self.handle, 0, Ordering::Release, Ordering::Relaxed);
         Ok(())
-    }
-
-    fn appended_to(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.appended.load(Ordering::Relaxed)))
     }
 }
 

@@ -218,18 +218,11 @@ pub trait SessionStorageWriter: Send {
     /// Appends `bytes` in one write and returns the offset of their first byte. Once it has returned, the bytes
     /// survive the end of this process (P1).
     ///
-    /// The offset is the one that follows from what `begin` saw. Where a writer that takes no lock added bytes since,
-    /// they come first: see [`SessionStorageWriter::wrote_up_to`].
+    /// Where a writer that takes no lock added bytes meanwhile, the offset is past the known end by as many.
     ///
     /// Errors: nothing was added: what a failed write stored is cut off again (P4). Where that fails too the next
     /// `begin` shows the longer length, and the torn bytes are at the end of the content.
     fn write_line(&mut self, bytes: &[u8]) -> io::Result<u64>;
-
-    /// Where the bytes of the last `write_line` end in the content. `None`, or less than follows from the offset that it
-    /// returned, where that cannot be told. It need not be asked where `begin` finds the content to end there.
-    fn wrote_up_to(&self) -> Option<u64> {
-        None
-    }
 
     /// Puts what `write` writes in place of the whole content, all or nothing and durable (P3), and keeps the lock,
     /// now on the new content. The mode is kept; of a symbolic link the target is replaced. After `begin` returned

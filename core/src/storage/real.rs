@@ -17,9 +17,8 @@ pub struct RealDisk;
 #[derive(Debug)]
 pub struct RealFile {
     lock: Arc<Leased>,
-    /// Where the last append ended. Reading moves the file's own position here.
     #[cfg(not(unix))]
-    position: std::sync::Mutex<u64>,
+    position: std::sync::Mutex<()>,
 }
 
 impl RealFile {
@@ -27,7 +26,7 @@ impl RealFile {
         RealFile {
             lock: Leased::new(file),
             #[cfg(not(unix))]
-            position: std::sync::Mutex::new(0),
+            position: std::sync::Mutex::new(()),
         }
     }
 
@@ -135,17 +134,8 @@ impl DiskFile for RealFile {
         self.file().read(buf)
     }
 
-    #[cfg(unix)]
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         self.file().write(bytes)
-    }
-
-    #[cfg(not(unix))]
-    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        let mut position = self.position.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let written = self.file().write(bytes)?;
-        *position = self.file().stream_position()?;
-        Ok(written)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -202,15 +192,9 @@ impl DiskFile for RealFile {
         self.lock.shared_with_others();
     }
 
-    #[cfg(unix)]
     fn appended_to(&self) -> io::Result<Option<u64>> {
-        // An append leaves the position behind its last byte, and nothing else moves it.
+        // An append leaves the position behind its last byte.
         self.file().stream_position().map(Some)
-    }
-
-    #[cfg(not(unix))]
-    fn appended_to(&self) -> io::Result<Option<u64>> {
-        Ok(Some(*self.position.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
     }
 
     #[cfg(target_os = "linux")]

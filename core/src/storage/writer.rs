@@ -280,18 +280,16 @@ impl<D: Disk> SessionStorageWriter for FileWriter<D> {
         };
         match append_all(&*content.file, bytes) {
             Ok(()) => {
-                content.len = Some(start + bytes.len() as u64);
-                Ok(start)
+                let len = bytes.len() as u64;
+                let end = content.file.appended_to().ok().flatten().unwrap_or(start + len);
+                content.len = Some(end);
+                Ok(end - len)
             }
             Err(error) => {
                 content.len = cut_back(&*content.file, start, bytes).ok().map(|()| start);
                 Err(error)
             }
         }
-    }
-
-    fn wrote_up_to(&self) -> Option<u64> {
-        self.content.as_ref()?.file.appended_to().ok().flatten()
     }
 
     fn replace(&mut self, write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>) -> io::Result<Replaced> {

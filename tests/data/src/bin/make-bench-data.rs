@@ -16,8 +16,8 @@ const IMAGE_BYTES: usize = 200_000;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (dir, large) = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [dir] => (dir, true),
-        [dir, "--quick"] => (dir, false),
+        [dir] if !dir.starts_with('-') => (dir, true),
+        [dir, "--quick"] if !dir.starts_with('-') => (dir, false),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::FAILURE;
