@@ -156,16 +156,13 @@ impl Index {
     }
 
     fn find(&self, id: &str) -> Option<NodeNo> {
-        self.find_hashed(id, self.hash(id))
+        let hash = self.hash(id);
+        let found = |&(other, node): &(u32, NodeNo)| other == hash && self.node_text(node) == id;
+        self.table.find(spread(hash), found).map(|&(_, node)| node)
     }
 
     fn hash(&self, id: &str) -> u32 {
         self.hasher.hash_one(id) as u32
-    }
-
-    fn find_hashed(&self, id: &str, hash: u32) -> Option<NodeNo> {
-        let found = |&(other, node): &(u32, NodeNo)| other == hash && self.node_text(node) == id;
-        self.table.find(spread(hash), found).map(|&(_, node)| node)
     }
 
     fn intern(&mut self, id: &str) -> NodeNo {

@@ -336,22 +336,21 @@ impl Journal {
                 _ => Some([lead, content.ended_line(entry).unwrap_or_default()].concat()),
             };
             let bytes = put_together.as_deref().or_else(|| content.ended_line(entry)).unwrap_or_default();
+            let (len, line_len) = (bytes.len(), bytes.len() - lead.len() - 1);
             let writer = self.writer.as_mut().expect("begin made it");
             let offset = writer.write_line(bytes).map_err(Error::io_at("append to", &content.path))?;
             self.written += 1;
-            let end = offset + bytes.len() as u64;
             if offset != content.end {
                 // Somebody who takes no lock was faster: the entry is found behind what they wrote, at the next look.
                 return Ok(Done::Disturbed);
             }
-            content.end = end;
+            content.end = offset + len as u64;
             content.lines += 1;
             content.ends_with_newline = true;
             if short {
                 content.shortened_in_file(entry, content.lines);
             } else {
-                let line = offset + lead.len() as u64..end - 1;
-                content.moved_to_file(entry, line.start, (line.end - line.start) as u32, content.lines);
+                content.moved_to_file(entry, offset + lead.len() as u64, line_len as u32, content.lines);
             }
             self.pending.pop_front();
             self.unknown_from = self.unknown_from.saturating_sub(1);
